@@ -815,6 +815,91 @@ int main(void) {
 }
 "#;
 
+const OTHERS: &str = r#"
+static sparsec_tensor packed(int64_t m, int64_t n, double fill) {
+    sparsec_level_spec levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+    int64_t dims[] = {m, n}, coordinates[2 * 81];
+    double values[81];
+    int64_t count = 0;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = i % 3; j < n; j += 3, count++) {
+            coordinates[2 * count] = i;
+            coordinates[2 * count + 1] = j;
+            values[count] = (double)(i + j + 1);
+        }
+    sparsec_spec spec = {"packed", SPARSEC_FLOAT64, 2, 32, levels, &fill};
+    sparsec_tensor t = {0};
+    if (sparsec_pack(&t, &spec, dims, count, coordinates, values)) abort();
+    return t;
+}
+int main(void) {
+    /* What another function made with the same levels says what this one's result is. */
+    sparsec_tensor A = packed(9, 8, 0), B = packed(8, 9, 0), C = {0}, D = {0};
+    sparsec_tensor far = packed(9, 8, INFINITY), farther = packed(8, 9, INFINITY);
+    CHECK(!scaled_far(&far, &C) && C.fill.float64 > 1e300);
+    CHECK(!scaled(&A, &C) && C.fill.float64 == 0 && !scaled(&C, &D));
+    CHECK(!noted_far(&far, &C) && !noted(&A, &C) && C.fill.float64 == 0);
+    CHECK(!unordered(&A, &B, &C) && C.levels[1].flags);
+    CHECK(!once(&A, &B, &C) && !C.levels[1].flags && !scaled(&C, &D));
+    CHECK(!shortest(&far, &farther, &C) && C.fill.float64 > 1e300);
+    CHECK(!once(&A, &B, &C) && C.fill.float64 == 0 && !scaled(&C, &D));
+    void *pos = C.levels[1].pos;
+    CHECK(!once(&A, &B, &C) && C.levels[1].pos == pos);
+    /* Lists of coordinates ascend as one. */
+    int32_t ends[] = {0, 3}, rows[] = {0, 0, 2}, columns[] = {1, 4, 0};
+    double values[] = {1, 2, 3};
+    int64_t dims[] = {3, 5};
+    sparsec_level levels[] = {
+        {.kind = SPARSEC_COMPRESSED, .flags = SPARSEC_NONUNIQUE, .mode = 0, .pos = ends, .pos_len = 2, .crd = rows, .crd_len = 3},
+        {.kind = SPARSEC_SINGLETON, .mode = 1, .crd = columns, .crd_len = 3}};
+    sparsec_tensor list = {.type = SPARSEC_FLOAT64, .order = 2, .index_bits = 32, .dims = dims, .levels = levels,
+        .vals = values, .vals_len = 3};
+    CHECK(!sums(&list, &D) && ((double *)D.vals)[0] == 3 && ((double *)D.vals)[2] == 3);
+    columns[1] = 1;
+    CHECK(sums(&list, &D) == SPARSEC_BAD_ARGUMENT && strstr(sparsec_error(), "crd of level 1 is not sorted at 1"));
+    columns[1] = 0;
+    CHECK(sums(&list, &D) == SPARSEC_BAD_ARGUMENT);
+    columns[1] = 4;
+    rows[1] = 2;
+    CHECK(sums(&list, &D) == SPARSEC_BAD_ARGUMENT && strstr(sparsec_error(), "crd of level 1 is not sorted at 2"));
+    /* An extent that no tensor has. */
+    int64_t large = (int64_t)1 << 40;
+    int32_t one[] = {0, 1}, at[] = {1};
+    sparsec_level alone = {.kind = SPARSEC_COMPRESSED, .pos = one, .pos_len = 2, .crd = at, .crd_len = 1};
+    sparsec_tensor a = {.type = SPARSEC_FLOAT64, .order = 1, .index_bits = 32, .dims = &large, .levels = &alone,
+        .vals = values, .vals_len = 1};
+    CHECK(product(&a, &a, &D) == SPARSEC_BAD_ARGUMENT);
+    sparsec_tensor *all[] = {&A, &B, &C, &D, &far, &farther};
+    for (int k = 0; k < 6; k++) sparsec_free_tensor(all[k]);
+    return 0;
+}
+"#;
+
+#[test]
+fn results_say_what_they_are_whatever_they_were() {
+    let program = "def scaled(double(M,N) A) -> (C) { C(i,j) = 2 * A(i,j) }
+        format scaled { A: csr, C: csr }
+        def scaled_far(double(M,N) A) -> (C) { C(i,j) = 2 * A(i,j) }
+        format scaled_far { A: csr fill inf, C: csr fill inf }
+        def noted(double(M,N) A) -> (C) { C(i,j) = 2 * A(i,j) }
+        format noted { A: csr, C: {dense, bitmap} }
+        def noted_far(double(M,N) A) -> (C) { C(i,j) = 2 * A(i,j) }
+        format noted_far { A: csr fill inf, C: {dense, bitmap} fill inf }
+        def unordered(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
+        format unordered { A: csr, B: csr, C: {dense, compressed(unordered)} }
+        def once(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
+        format once { A: csr, B: csr, C: csr }
+        schedule once for c { assemble(C, once) }
+        def shortest(double(M,K) A, double(K,N) B) -> (C) { C(i,j) min=! A(i,k) + B(k,j) }
+        format shortest { A: csr fill inf, B: csr fill inf, C: csr fill inf }
+        def sums(double(M,N) A) -> (y) { y(i) +=! A(i,j) }
+        format sums { A: coo }
+        def product(double(M) a, double(N) b) -> (y) { y(k) = a(k / N) * b(k % N) where k in 0:M*N }
+        format product { a: sparse_vector, b: sparse_vector, y: sparse_vector }";
+    let folder = tempfile::tempdir().unwrap();
+    call(folder.path(), program, &format!("{COMMON}{OTHERS}"));
+}
+
 #[test]
 fn shares_of_rows_are_a_partition() {
     let folder = tempfile::tempdir().unwrap();

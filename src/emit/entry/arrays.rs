@@ -14,7 +14,7 @@ impl Entry<'_> {
         if tensor.dims.is_empty() {
             return "NULL".to_string();
         }
-        let dims: Vec<String> = tensor.dims.iter().map(|d| self.dim_text(d)).collect();
+        let dims: Vec<String> = tensor.dims.iter().map(|d| self.dim_number(d)).collect();
         let want = format!("{}_dims", self.own(&tensor.name));
         let known = self.locals.contains_key(&want);
         let name = self.local(&want);

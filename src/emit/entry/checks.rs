@@ -140,6 +140,15 @@ impl Entry<'_> {
 
     /// An extent over the sizes read so far.
     pub(in crate::emit) fn dim_text(&self, dim: &Expr) -> String {
+        self.sizes_printer().expr(dim)
+    }
+
+    /// As [`Entry::dim_text`], below zero where it is too large.
+    pub(in crate::emit) fn dim_number(&self, dim: &Expr) -> String {
+        self.sizes_printer().number(dim)
+    }
+
+    fn sizes_printer(&self) -> Printer<'_> {
         let mut printer = Printer::new(self.kernel);
         for (&var, name) in &self.sizes {
             printer.set_name(var, name.clone());
@@ -153,6 +162,6 @@ impl Entry<'_> {
                 ),
             }
         }
-        printer.expr(dim)
+        printer
     }
 }

@@ -554,46 +554,41 @@ SPARSEC_FN double _Complex sparsec_cpow(double _Complex a, double _Complex b) { 
 SPARSEC_FN float _Complex sparsec_cpowf(float _Complex a, float _Complex b) { return b == 0 ? 1 : cpowf(a, b); }
 #endif
 
+/* Both without branches, as loops of them are vectors then: a mask keeps one of two values. */
+SPARSEC_FN uint32_t sparsec_pick(bool condition, uint32_t yes, uint32_t no) {
+    return no ^ ((yes ^ no) & (0u - (uint32_t)condition));
+}
+
 SPARSEC_FN float sparsec_half_to_float(sparsec_half h) {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
-    uint32_t bits;
+    const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h & 0x7c00u, mantissa = h & 0x3ffu;
+    const float small = (float)(int32_t)mantissa * (1.0f / 16777216.0f); /* 2^-24 */
+    uint32_t bits, small_bits;
     float value;
-    if (exponent == 0) {
-        value = (float)mantissa * (1.0f / 16777216.0f); /* 2^-24 */
-        return sign ? -value : value;
-    }
-    bits = exponent == 31 ? sign | 0x7f800000u | mantissa << 13
-                          : sign | (exponent + 112) << 23 | mantissa << 13;
+    memcpy(&small_bits, &small, sizeof small);
+    bits = (exponent | mantissa) << 13;
+    bits += sparsec_pick(exponent == 0x7c00u, 0x70000000u, 0x38000000u); /* bias 127 for 15; infinite */
+    bits = sign | sparsec_pick(exponent == 0, small_bits, bits);
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
 /* Rounds to nearest, ties to even. */
 SPARSEC_FN sparsec_half sparsec_float_to_half(float value) {
-    uint32_t bits, sign, mantissa;
-    int32_t exponent;
+    uint32_t bits, sign, normal, small_bits, large;
+    float small;
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 16 & 0x8000u;
-    mantissa = bits & 0x7fffffu;
-    exponent = (int32_t)(bits >> 23 & 255u) - 112;
-    if (exponent == 255 - 112) /* infinity or not a number */
-        return (sparsec_half)(sign | 0x7c00u | (mantissa ? 0x200u | mantissa >> 13 : 0u));
-    if (exponent >= 31) return (sparsec_half)(sign | 0x7c00u);
-    if (exponent <= 0) {
-        uint32_t shift, rest, kept;
-        if (exponent < -10) return (sparsec_half)sign;
-        mantissa |= 0x800000u;
-        shift = (uint32_t)(14 - exponent);
-        kept = mantissa >> shift;
-        rest = mantissa & ((1u << shift) - 1);
-        if (rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (kept & 1u))) kept++;
-        return (sparsec_half)(sign | kept);
-    }
-    {
-        uint32_t kept = (uint32_t)exponent << 10 | mantissa >> 13, rest = mantissa & 0x1fffu;
-        if (rest > 0x1000u || (rest == 0x1000u && (kept & 1u))) kept++;
-        return (sparsec_half)(sign | kept);
-    }
+    bits &= 0x7fffffffu;
+    /* A carry goes into the exponent. */
+    normal = (bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13;
+    /* Under 2^-14: the last bit of a sum with a half is worth 2^-24. */
+    memcpy(&small, &bits, sizeof small);
+    small += 0.5f;
+    memcpy(&small_bits, &small, sizeof small_bits);
+    small_bits -= 0x3f000000u;
+    large = sparsec_pick(bits > 0x7f800000u, 0x7e00u | (bits >> 13 & 0x3ffu), 0x7c00u);
+    normal = sparsec_pick(bits < 0x38800000u, small_bits, normal);
+    return (sparsec_half)(sign | sparsec_pick(bits < 0x47800000u, normal, large));
 }
 
 SPARSEC_FN float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
@@ -1046,6 +1041,25 @@ static inline bool sparsec_leads(const sparsec_tensor *t, const sparsec_level *l
     return true;
 }
 
+/* The first place where elements below one parent of a chain of singletons, which ends in level l, do not
+ * ascend as they are said to; 0 if there is none. */
+static inline int64_t sparsec_disorder(const sparsec_tensor *t, int32_t l, int64_t positions) {
+    int32_t top = l, m;
+    int64_t k = 0;
+    while (top > 0 && t->levels[top].kind == SPARSEC_SINGLETON && !(t->levels[top].flags & SPARSEC_UNORDERED)) top--;
+    if (!t->levels[top].pos || t->levels[top].kind == SPARSEC_HASHED || t->levels[top].flags & SPARSEC_UNORDERED) return 0;
+    for (int64_t p = 1; p < positions; p++) {
+        while (sparsec_index_at(t, t->levels[top].pos, k) < p) k++;
+        if (sparsec_index_at(t, t->levels[top].pos, k) == p) continue;
+        for (m = top; m <= l; m++) {
+            const int64_t a = sparsec_index_at(t, t->levels[m].crd, p - 1), b = sparsec_index_at(t, t->levels[m].crd, p);
+            if (a < b) break;
+            if (a > b || (m == l && !(t->levels[l].flags & SPARSEC_NONUNIQUE))) return p;
+        }
+    }
+    return 0;
+}
+
 /* Checks the arrays of one level: positions ascend from 0, coordinates lie in the
  * dimension, are sorted as said, and are as many as the positions announce; that none
  * stands twice where they are in no order is not checked. With SPARSEC_TRUST_INPUT only
@@ -1093,6 +1107,10 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
             }
             before = end;
         }
+    }
+    if (level->kind == SPARSEC_SINGLETON) {
+        const int64_t p = sparsec_disorder(t, l, *positions);
+        if (p) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d is not sorted at %lld", name, (int)l, (long long)p);
     }
     for (int64_t p = 0; p < *positions; p++) {
         int64_t c = sparsec_index_at(t, level->crd, p);
@@ -1223,6 +1241,12 @@ static inline bool sparsec_is_kind(const sparsec_tensor *t, const sparsec_spec *
     return same;
 }
 
+/* What a tensor of this kind says of itself, whatever it said before. */
+static inline void sparsec_describe(sparsec_tensor *t, const sparsec_spec *spec) {
+    t->fill = sparsec_fill_of(spec);
+    for (int32_t l = 0; l < spec->order; l++) t->levels[l].flags = spec->levels[l].flags;
+}
+
 /* Whether its arrays are the caller's: they are written in place, never replaced or freed. */
 static inline bool sparsec_is_lent(const sparsec_tensor *t) {
     return !(t->flags & 1u) && (t->dims || t->levels || t->vals);
@@ -1286,10 +1310,9 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
     t->type = spec->type;
     t->order = spec->order;
     t->index_bits = spec->index_bits;
-    t->fill = sparsec_fill_of(spec);
+    sparsec_describe(t, spec);
     for (size_t l = 0; l < order; l++) {
         t->levels[l].kind = spec->levels[l].kind;
-        t->levels[l].flags = spec->levels[l].flags;
         t->levels[l].mode = spec->levels[l].mode;
         t->dims[l] = dims[l];
     }
@@ -1310,10 +1333,12 @@ static inline bool sparsec_is_shape(const sparsec_tensor *t, const sparsec_spec 
     return same;
 }
 
-/* Whether t is a tensor of this kind and shape, and its levels have their arrays. */
+/* Whether t is a tensor of this kind and shape with this fill, and its levels have their arrays and order. */
 static inline bool sparsec_is_made(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
-    bool made = sparsec_is_shape(t, spec, dims);
-    for (int32_t l = 0; made && l < spec->order; l++) made = !sparsec_has_positions(t->levels[l].kind) || t->levels[l].pos;
+    const sparsec_value fill = sparsec_fill_of(spec);
+    bool made = sparsec_is_shape(t, spec, dims) && sparsec_same_value(spec->type, &t->fill, &fill);
+    for (int32_t l = 0; made && l < spec->order; l++)
+        made = t->levels[l].flags == spec->levels[l].flags && (!sparsec_has_positions(t->levels[l].kind) || t->levels[l].pos);
     return made;
 }
 
@@ -1338,7 +1363,10 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
         positions = sparsec_times(positions, sparsec_extent(dims, spec->levels[l].mode));
         if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
     }
-    if (fits) return SPARSEC_OK;
+    if (fits) {
+        sparsec_describe(t, spec);
+        return SPARSEC_OK;
+    }
     if (sparsec_is_lent(t)) return sparsec_does_not_fit(t, spec, dims, count);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
@@ -1374,16 +1402,22 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
     int error;
     int64_t parents = 1, count = 1;
     for (int32_t l = 0; l < levels; l++) {
-        const sparsec_level *other = &like->levels[l];
+        const sparsec_level *own = &t->levels[l], *other = &like->levels[l];
         count = sparsec_positions(like, l, parents);
         if (same && other->pos)
-            same = t->levels[l].pos_len == parents + 1 && !memcmp(t->levels[l].pos, other->pos, (size_t)(parents + 1) * size);
+            same = own->pos && own->pos_len == parents + 1 && !memcmp(own->pos, other->pos, (size_t)(parents + 1) * size);
         if (same && other->crd)
-            same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * sparsec_crd_size(like, l)));
+            same = own->crd_len == count &&
+                   (!count || (own->crd && !memcmp(own->crd, other->crd, (size_t)count * sparsec_crd_size(like, l))));
+        if (same && other->table)
+            same = own->table_len == 2 * count && (!count || (own->table && !memcmp(own->table, other->table, (size_t)(2 * count) * size)));
         parents = count;
     }
     for (int32_t l = levels; l < spec->order; l++) count = sparsec_times(count, sparsec_extent(dims, spec->levels[l].mode));
-    if (same && t->vals_len == count) return SPARSEC_OK;
+    if (same && t->vals_len == count) {
+        sparsec_describe(t, spec);
+        return SPARSEC_OK;
+    }
     if (sparsec_is_lent(t)) return sparsec_does_not_fit(t, spec, dims, count);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
