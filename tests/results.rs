@@ -678,11 +678,11 @@ int main(void) {
     const sparsec_level_spec row[] = {{SPARSEC_DENSE, 0, 0}};
     const sparsec_spec vector = {"x", SPARSEC_FLOAT64, 1, 32, row, NULL};
     CHECK(!sparsec_pack(&X, &vector, length, 6, at, x));
-    /* (1,4) is on the diagonal 4 - 1 + 4 - 1, (3,0) on the lowest one. */
+    /* Given by their coordinates: (1,4) is on the diagonal 4 - 1 + 4 - 1, (3,0) on the lowest one. */
     const sparsec_level_spec across[] = {{SPARSEC_COMPRESSED, 0, SPARSEC_DIAGONALS(0) | 1}, {SPARSEC_DENSE, 0, 0}};
     const sparsec_spec diagonals = {"A", SPARSEC_FLOAT64, 2, 32, across, NULL};
     const int64_t sides[] = {4, 6};
-    int64_t on[] = {1, 6, 3, 0};
+    int64_t on[] = {1, 4, 3, 0};
     CHECK(!sparsec_pack(&A, &diagonals, sides, 2, on, five) && A.vals_len == 8);
     const int32_t *crd = A.levels[0].crd;
     CHECK(crd[0] == 0 && crd[1] == 6 && !banded(&A, &X, &y));
@@ -692,7 +692,7 @@ int main(void) {
     ((int32_t *)A.levels[0].crd)[1] = 9;
     CHECK(banded(&A, &X, &y) == SPARSEC_BAD_ARGUMENT);
     sparsec_free_tensor(&A);
-    on[1] = 9;
+    on[1] = 6;
     CHECK(sparsec_pack(&A, &diagonals, sides, 2, on, five) == SPARSEC_BAD_ARGUMENT);
     /* Two slots, of which rows fill one, two or none. */
     const sparsec_level_spec slots[] = {{SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 0}, {SPARSEC_SINGLETON, 0, 1}};

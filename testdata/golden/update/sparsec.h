@@ -2207,8 +2207,27 @@ static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, co
     return SPARSEC_OK;
 }
 
+/* The coordinates with the number of its diagonal in place of the dimension that level l stores by diagonals: in
+ * *own, which is allocated for the first such level. */
+static inline int sparsec_pack_diagonals(const sparsec_spec *spec, int32_t l, const int64_t *dims, int64_t n,
+                                         const int64_t *coords, int64_t **own) {
+    const int64_t mode = spec->levels[l].mode, j = sparsec_dimension(mode), i = -(mode >> 32) - 1;
+    if (!*own) {
+        *own = (int64_t *)sparsec_resize(NULL, sparsec_times(n, spec->order), sizeof **own);
+        if (!*own) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        sparsec_copy(*own, coords, n * spec->order, sizeof **own);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t *const at = coords + k * spec->order;
+        if (at[i] < 0 || at[i] >= dims[i] || at[j] < 0 || at[j] >= dims[j])
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: element %lld lies outside", spec->name, (long long)k);
+        (*own)[k * spec->order + j] = at[j] - at[i] + dims[i] - 1;
+    }
+    return SPARSEC_OK;
+}
+
 /* Packs n elements, given by order coordinates each (row by row) and values, into
- * the levels of spec. Duplicates are summed. Absent elements of dense levels below
+ * the levels of spec (dimensions that it stores by diagonals, too). Duplicates are summed. Absent elements of dense levels below
  * sparse ones have the fill value. Returns a status. The result does not depend on the number of threads. */
 static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
                                int64_t n, const int64_t *coords, const void *vals) {
@@ -2219,10 +2238,19 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
         return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dims, coordinates or values are missing", spec->name);
     sparsec_packer p = {spec->type, order, sparsec_type_size(spec->type), n, 0, coords, (const char *)vals,
                         NULL, NULL, NULL, NULL, false};
+    int64_t *diagonals = NULL;
     int error;
     if (n < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %lld elements to pack", spec->name, (long long)n);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
+    for (int32_t l = 0; !error && n > 0 && l < order; l++)
+        if (spec->levels[l].mode < 0) error = sparsec_pack_diagonals(spec, l, dims, n, coords, &diagonals);
+    if (error) {
+        sparsec_release(diagonals);
+        sparsec_free_tensor(t);
+        return error;
+    }
+    if (diagonals) p.coords = diagonals;
     p.levels = (sparsec_pack_level *)sparsec_zeroed(order, sizeof *p.levels);
     if (p.levels) {
         for (int32_t l = 0, opens = -1; l < order; l++) {
@@ -2241,6 +2269,7 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
     sparsec_release(p.records);
     sparsec_release(p.begin);
     sparsec_release(p.state);
+    sparsec_release(diagonals);
     if (error) sparsec_free_tensor(t);
     return error;
 }
