@@ -554,6 +554,20 @@ SPARSEC_FN double _Complex sparsec_cpow(double _Complex a, double _Complex b) { 
 SPARSEC_FN float _Complex sparsec_cpowf(float _Complex a, float _Complex b) { return b == 0 ? 1 : cpowf(a, b); }
 #endif
 
+#if defined(__F16C__) && defined(__GNUC__) && !defined(__CUDACC__)
+/* One instruction each. */
+typedef int16_t sparsec_halves __attribute__((vector_size(16)));
+typedef float sparsec_singles __attribute__((vector_size(16)));
+SPARSEC_FN float sparsec_half_to_float(sparsec_half h) {
+    const sparsec_halves halves = {(int16_t)h};
+    return __builtin_ia32_vcvtph2ps(halves)[0];
+}
+
+SPARSEC_FN sparsec_half sparsec_float_to_half(float value) {
+    const sparsec_singles singles = {value};
+    return (sparsec_half)__builtin_ia32_vcvtps2ph(singles, 0)[0];
+}
+#else
 /* Both without branches, as loops of them are vectors then: a mask keeps one of two values. */
 SPARSEC_FN uint32_t sparsec_pick(bool condition, uint32_t yes, uint32_t no) {
     return no ^ ((yes ^ no) & (0u - (uint32_t)condition));
@@ -590,6 +604,7 @@ SPARSEC_FN sparsec_half sparsec_float_to_half(float value) {
     normal = sparsec_pick(bits < 0x38800000u, small_bits, normal);
     return (sparsec_half)(sign | sparsec_pick(bits < 0x47800000u, normal, large));
 }
+#endif
 
 SPARSEC_FN float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
     uint32_t bits = (uint32_t)h << 16;
