@@ -1,7 +1,7 @@
 //! Data for a function's parameters: `A=web.mtx`, `x=random:1`, `s=2.5`.
 
 use super::binding::{self, Origin};
-use super::loaded::{check_dims, converted, grown, load, signed};
+use super::loaded::{check_dims, converted, grown, load, scalar, signed};
 use super::memory::Budget;
 use super::{Failure, argument};
 use crate::data::values::{Number, literal};
@@ -217,7 +217,7 @@ fn resolve(
             None => Ok(value),
         };
         let fitting = signed.and_then(|value| converted(value, tensor, own));
-        let value = fitting.map_err(in_own)?;
+        let value = scalar(fitting.map_err(in_own)?, tensor);
         if let Some(&size) = function.slots.get(&id) {
             let slots = slots(function, (id, size), &value).map_err(in_own)?;
             bound

@@ -56,7 +56,10 @@ impl Arguments {
                     let value = function
                         .tensor_named(name)
                         .and_then(|id| bound.tensors.get(&id))
-                        .map_or(Number::Int(0), first);
+                        .and_then(scalar)
+                        .ok_or_else(|| {
+                            DataError::new(data_codes::INVALID, format!("`{name}` has no value"))
+                        })?;
                     Slot::Scalar(Values::filled(ty.compute(), 1, value))
                 }
                 Arg::Tensor(t) if interface.is_renewed(&t.name) => continue,
@@ -323,10 +326,11 @@ fn refused(function: &Function, status: i32, reason: String) -> Failure {
     DataError::new(code, reason).into()
 }
 
-fn first(tensor: &Tensor) -> Number {
+/// The value of a scalar; those that are bound are dense.
+fn scalar(tensor: &Tensor) -> Option<Number> {
     match tensor {
-        Tensor::Dense(dense) if !dense.values.is_empty() => dense.values.get(0),
-        Tensor::Dense(_) | Tensor::Sparse(_) => Number::Int(0),
+        Tensor::Dense(dense) if !dense.values.is_empty() => Some(dense.values.get(0)),
+        Tensor::Dense(_) | Tensor::Sparse(_) => None,
     }
 }
 

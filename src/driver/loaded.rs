@@ -2,8 +2,8 @@
 
 use super::binding::Origin;
 use crate::data::fit::{self, Summed, fits};
-use crate::data::values::Number;
-use crate::data::{self, Coo, DataError, Dense, FileKind, Tensor};
+use crate::data::values::{Number, literal};
+use crate::data::{self, Coo, DataError, Dense, FileKind, Tensor, Values};
 use crate::diagnostic::codes::data as codes;
 use crate::program::ir::{self, Function, TensorId};
 use crate::scalar::ScalarType;
@@ -193,6 +193,26 @@ pub(super) fn converted(
     })
 }
 
+/// A scalar as all that ask for its value expect it: a coordinate file may hold it as several entries, which
+/// are added up as those of any element, or as none. Other tensors stay as they are.
+pub(super) fn scalar(value: Tensor, tensor: &ir::Tensor) -> Tensor {
+    match value {
+        Tensor::Sparse(coo) if tensor.dims.is_empty() => {
+            let stored = &coo.values;
+            let mut values = match stored.is_empty() {
+                true => Values::filled(stored.ty(), 1, literal(tensor.fill)),
+                false => stored.zeros(1),
+            };
+            (0..stored.len()).for_each(|at| values.add_from(0, stored, at));
+            Tensor::Dense(Dense {
+                dims: Vec::new(),
+                values,
+            })
+        }
+        Tensor::Dense(_) | Tensor::Sparse(_) => value,
+    }
+}
+
 fn text(n: Number) -> String {
     match n {
         Number::Int(i) => i.to_string(),
@@ -224,7 +244,6 @@ fn element(tensor: &Tensor, at: usize, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Values;
 
     #[test]
     fn whole_numbers_of_matrix_market_have_a_sign() {
@@ -237,5 +256,31 @@ mod tests {
         assert!(!of("mtx", large(), ScalarType::F64) && !of("mtx.gz", large(), ScalarType::F64));
         assert!(of("mtx", large(), ScalarType::U64) && of("npy", large(), ScalarType::F64));
         assert!(of("mtx", Values::I64(vec![7]), ScalarType::F64));
+    }
+
+    #[test]
+    fn scalars_are_the_sum_of_their_entries() {
+        let mut sources = crate::diagnostic::Sources::default();
+        let request = crate::driver::Request::new(crate::driver::Source::Text {
+            name: "f".to_string(),
+            text: "def f(int64 s, int64(N) x) -> (y) { y(i) = s * x(i) }\n".to_string(),
+        });
+        let compiled = crate::driver::compile(&request, &mut sources).unwrap();
+        let tensors = &compiled.program.functions[0].tensors;
+        let sparse = |order: usize, values: &[i64]| {
+            Tensor::Sparse(Coo {
+                dims: vec![1; order],
+                coords: vec![vec![0; values.len()]; order],
+                values: Values::I64(values.to_vec()),
+            })
+        };
+        for (entries, sum) in [(vec![], 0), (vec![7], 7), (vec![7, -2, 4], 9)] {
+            let Tensor::Dense(dense) = scalar(sparse(0, &entries), &tensors[0]) else {
+                panic!("{entries:?}")
+            };
+            assert_eq!(dense.values, Values::I64(vec![sum]), "{entries:?}");
+        }
+        let vector = sparse(1, &[7]);
+        assert_eq!(scalar(vector.clone(), &tensors[1]), vector);
     }
 }
