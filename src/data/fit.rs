@@ -6,8 +6,11 @@ use super::tensor::Coo;
 use super::values::{Number, Values};
 use crate::scalar::ScalarType;
 
-/// From here on not every whole number is a double.
-const SKIPPING: f64 = 9_007_199_254_740_992.0;
+/// From here on not every whole number is a double: this one is also what the next one is rounded to.
+pub const SKIPPING: f64 = 9_007_199_254_740_992.0;
+
+/// Beyond this no integer type has a number that a double may be rounded from: 2^64.
+pub const BEYOND: f64 = 18_446_744_073_709_551_616.0;
 
 /// Whether `ty` holds `n`; if not, why, to follow the number.
 ///
@@ -37,8 +40,8 @@ pub fn fits(n: Number, ty: ScalarType) -> Result<(), String> {
             if x.fract() != 0.0 {
                 return Err("is no whole number".to_string());
             }
-            if x.abs() > SKIPPING && x.abs() < 1e19 {
-                return Err("is a floating-point number beyond 2^53, which may be rounded".into());
+            if (SKIPPING..=BEYOND).contains(&x.abs()) {
+                return Err("is a floating-point number from 2^53 on, which may be rounded".into());
             }
         }
         let (lo, hi) = range(ty);
@@ -185,7 +188,7 @@ mod tests {
         for (n, ty) in [
             (Number::Real(3.0), ScalarType::I8),
             (Number::Real(-128.0), ScalarType::I8),
-            (Number::Real(SKIPPING), ScalarType::I64),
+            (Number::Real(1.0 - SKIPPING), ScalarType::I64),
             (Number::Int(i128::from(u64::MAX)), ScalarType::U64),
             (Number::Int(i128::from(i64::MIN)), ScalarType::I64),
             (Number::Real(1.0), ScalarType::Bool),
@@ -210,7 +213,11 @@ mod tests {
             (Number::Real(300.0), ScalarType::U8),
             (Number::Int(-1), ScalarType::U64),
             (Number::Int(1 << 63), ScalarType::I64),
+            (Number::Real(SKIPPING), ScalarType::I64),
+            (Number::Real(-SKIPPING), ScalarType::I64),
             (Number::Real(2.0 * SKIPPING), ScalarType::I64),
+            (Number::Real(1.844_674_407_370_955e19), ScalarType::U64),
+            (complex(SKIPPING, 0.0), ScalarType::I64),
             (Number::Real(1e30), ScalarType::U64),
             (Number::Real(0.5), ScalarType::Bool),
             (Number::Int(2), ScalarType::Bool),
@@ -222,6 +229,9 @@ mod tests {
         ] {
             assert!(fits(n, ty).is_err(), "{n:?} {ty}");
         }
+        let (_, _, reason) =
+            convert(&Values::F64(vec![u64::MAX as f64]), ScalarType::U64).unwrap_err();
+        assert!(reason.ends_with("may be rounded"), "{reason}");
         let values = Values::F64(vec![1.0, 2.5]);
         let (at, n, _) = convert(&values, ScalarType::I32).unwrap_err();
         assert_eq!((at, n), (1, Number::Real(2.5)));

@@ -1,7 +1,7 @@
 //! Scalars on the command line, in the type of their parameter: `2.5`, `-1e-3`, `true`,
 //! `1-2i`. What the type cannot hold is refused, not rounded.
 
-use crate::data::fit::fits;
+use crate::data::fit::{BEYOND, SKIPPING, fits};
 use crate::data::values::Number;
 use crate::scalar::ScalarType;
 use num_complex::Complex;
@@ -46,16 +46,16 @@ fn whole(text: &str, ty: ScalarType) -> Result<i128, String> {
     }
     let value = real(text, ty)?;
     let whole = Number::Real(value).int();
-    // Floats count every whole number up to 2^53 only.
+    // Floats count every whole number below 2^53 only.
     if value.fract() != 0.0 {
         Err("is no whole number".to_string())
-    } else if value.abs() <= 9_007_199_254_740_992.0 {
+    } else if value.abs() < SKIPPING {
         Ok(whole)
-    } else if value.abs() >= 1e19 {
+    } else if value.abs() > BEYOND {
         // Nothing has room for it: the reason is that it is too large.
         fits(Number::Int(whole), ty).map(|()| whole)
     } else {
-        Err("is beyond 2^53 and may be rounded: write all of its digits".to_string())
+        Err("is 2^53 or more and may be rounded: write all of its digits".to_string())
     }
 }
 
@@ -136,7 +136,11 @@ mod tests {
             ("1e400", ScalarType::F32, "is too large for float"),
             ("1e400", ScalarType::C64, "is too large for complex64"),
             ("1e39", ScalarType::I32, "does not fit int"),
-            ("1e17", ScalarType::I64, "is beyond 2^53"),
+            ("1e17", ScalarType::I64, "is 2^53 or more"),
+            ("9007199254740993.0", ScalarType::I64, "is 2^53 or more"),
+            ("-9007199254740993.0", ScalarType::I64, "is 2^53 or more"),
+            ("1.844674407370955e19", ScalarType::U64, "is 2^53 or more"),
+            ("1e20", ScalarType::U64, "does not fit uint64"),
             ("inf", ScalarType::I32, "is no whole number"),
             ("2.5", ScalarType::I32, "is no whole number"),
         ] {

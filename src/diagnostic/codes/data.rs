@@ -73,7 +73,7 @@ else than 0 and 1 in a bool. It is refused, not converted:
     def f(double(N) x) -> (y) { y(i) = int(x(i)) }    # declares what the file holds, then converts
 
 Entries of one element are added up, and their sum has to fit as well. Floating-point numbers are
-rounded to their type. Those beyond 2^53 skip whole numbers, so they are not taken as integers: a
+rounded to their type. From 2^53 on they skip whole numbers, so they are not taken as integers: a
 file of integers is exact.";
     OF_SOMETHING_ELSE = "E0609", "measurements of something else",
 "`sparsec bench --compare` takes what `sparsec bench --json` wrote, of the same program with the same
