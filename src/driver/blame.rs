@@ -14,7 +14,10 @@ pub(super) fn outside(error: &EvalError, function: &Function, bound: &Bound) -> 
     let (name, value) = match error {
         EvalError::OutOfRange { tensor, value, .. } => (tensor, Some(*value)),
         EvalError::NoQuotient { tensor } => (tensor, None),
-        EvalError::Missing(_) | EvalError::UnknownSize | EvalError::TooLarge(_) => return plain,
+        EvalError::Missing(_)
+        | EvalError::UnknownSize
+        | EvalError::TooLarge(_)
+        | EvalError::Order(_) => return plain,
     };
     let Some(told) = function.tensor_named(name).map(|id| Told::of(function, id)) else {
         return plain;

@@ -16,8 +16,18 @@ pub(super) struct Operand {
     pub sparse: bool,
     pub fill: Number,
     pub content: Content,
+    /// Keys of different coordinates differ.
+    distinct: bool,
     /// By the set of modes that are known: elements sorted by those coordinates.
-    indices: RefCell<BTreeMap<u32, Index>>,
+    indices: RefCell<BTreeMap<Modes, Index>>,
+}
+
+/// A set of modes, a bit each.
+pub(super) type Modes = u128;
+
+/// The set of one mode.
+pub(super) fn only(mode: usize) -> Modes {
+    1 << mode
 }
 
 /// Elements by the key of some of their coordinates, sorted.
@@ -32,6 +42,13 @@ pub(super) enum Content {
 impl Operand {
     pub fn new(declared: &Declared, tensor: &Tensor, dims: Vec<u64>) -> Result<Self, EvalError> {
         let sparse = declared.is_sparse();
+        // Only elements that are looked up need sets of modes.
+        if sparse && dims.len() > Modes::BITS as usize {
+            return Err(EvalError::Order(declared.name.clone()));
+        }
+        let places = dims
+            .iter()
+            .try_fold(1u128, |n, d| n.checked_mul(u128::from(*d)));
         let content = match (tensor, sparse) {
             (Tensor::Sparse(coo), true) => {
                 let (coords, values) = summed(coo);
@@ -50,6 +67,7 @@ impl Operand {
             sparse,
             fill: literal(declared.fill),
             content,
+            distinct: places.is_some(),
             indices: RefCell::default(),
         })
     }
@@ -78,30 +96,38 @@ impl Operand {
 
     /// The stored element at a coordinate of a sparse tensor.
     pub fn find(&self, coordinate: &[u64]) -> Option<usize> {
-        let mask = (1u32 << self.dims.len()) - 1;
+        let mask = (0..self.dims.len()).fold(0, |mask, mode| mask | only(mode));
         self.matching(mask, coordinate).next()
     }
 
     /// The stored elements whose coordinates agree with `coordinate` in the modes of
     /// `mask`.
-    pub fn matching(&self, mask: u32, coordinate: &[u64]) -> impl Iterator<Item = usize> + use<> {
+    pub fn matching<'o>(
+        &'o self,
+        mask: Modes,
+        coordinate: &'o [u64],
+    ) -> impl Iterator<Item = usize> + use<'o> {
         let index = self.index(mask);
         let key = self.key(mask, |mode| coordinate[mode]);
         let from = index.partition_point(|(k, _)| *k < key);
         let to = index.partition_point(|(k, _)| *k <= key);
-        (from..to).map(move |n| index[n].1)
+        let agrees = move |element: &usize| {
+            let mut modes = (0..self.dims.len()).filter(|mode| mask & only(*mode) != 0);
+            self.distinct || modes.all(|mode| self.coordinate(mode, *element) == coordinate[mode])
+        };
+        (from..to).map(move |n| index[n].1).filter(agrees)
     }
 
-    fn key(&self, mask: u32, coordinate: impl Fn(usize) -> u64) -> u128 {
+    fn key(&self, mask: Modes, coordinate: impl Fn(usize) -> u64) -> u128 {
         (0..self.dims.len())
-            .filter(|mode| mask & (1 << mode) != 0)
+            .filter(|mode| mask & only(*mode) != 0)
             .fold(0u128, |key, mode| {
                 key.wrapping_mul(u128::from(self.dims[mode]))
                     .wrapping_add(u128::from(coordinate(mode)))
             })
     }
 
-    fn index(&self, mask: u32) -> Index {
+    fn index(&self, mask: Modes) -> Index {
         if let Some(index) = self.indices.borrow().get(&mask) {
             return Rc::clone(index);
         }

@@ -79,4 +79,6 @@ pub enum EvalError {
     UnknownSize,
     #[error("`{0}` is too large to be evaluated densely")]
     TooLarge(String),
+    #[error("`{0}` has more dimensions than the reference looks up")]
+    Order(String),
 }

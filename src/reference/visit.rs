@@ -5,6 +5,7 @@ use super::enumerate::{Driver, Plan, Planner, drivers};
 use super::evaluate::{Judge, variables};
 use super::exact::eval;
 use super::leaves::At;
+use super::load::{Modes, only};
 use super::node::{Kind, Node, Translator, eval_size, walk};
 use super::value::convert;
 use crate::data::values::Number;
@@ -181,11 +182,11 @@ impl Judge<'_> {
         // Which variables are known is a property of the plan: those that an outer step
         // has set. The driver's own are set below, so they are told by the mask.
         let known = env.known(driver);
-        let mut mask = 0u32;
+        let mut mask: Modes = 0;
         let mut coordinate = vec![0u64; driver.vars.len()];
         for (mode, var) in driver.vars.iter().enumerate() {
             if known.contains(var) {
-                mask |= 1 << mode;
+                mask |= only(mode);
                 match u64::try_from(env.vars[var.index()]) {
                     Ok(c) if c < operand.dims[mode] => coordinate[mode] = c,
                     _ => return Ok(()),
@@ -202,7 +203,7 @@ impl Judge<'_> {
         'elements: for element in all {
             let mut set: Vec<VarId> = Vec::new();
             for (mode, &var) in driver.vars.iter().enumerate() {
-                if mask & (1 << mode) != 0 {
+                if mask & only(mode) != 0 {
                     continue;
                 }
                 let c = i64::try_from(operand.coordinate(mode, element)).unwrap_or(i64::MAX);

@@ -1,6 +1,7 @@
 //! What is absent, fill values, which elements sparse results store.
 
-use crate::support::{dense, judged, matrix, outcome, sample};
+use crate::support::{attempt, dense, judged, matrix, outcome, sample, values};
+use sparsec::data::{Coo, Tensor};
 use sparsec::reference::compare;
 use sparsec::scalar::Literal;
 
@@ -132,4 +133,54 @@ fn a_transposed_copy() {
         &[("A", sample())],
     );
     same(&copy, &[5.0, NONE, NONE, NONE, NONE, 2.0, 7.0, NONE, NONE]);
+}
+
+/// Elements are told apart in all of their dimensions, however many there are.
+#[test]
+fn elements_of_many_dimensions_are_told_apart() {
+    for (order, extent) in [(31, 2), (32, 2), (33, 2), (40, 1 << 20), (128, 2)] {
+        let join = |name: &str| -> String {
+            let all: Vec<String> = (0..order).map(|mode| format!("{name}{mode}")).collect();
+            all.join(",")
+        };
+        let (dims, vars) = (join("N"), join("i"));
+        let levels = vec!["compressed"; order].join(", ");
+        let program = format!(
+            "def f(double({dims}) A, double({dims}) B) -> (s) {{ s +=! A({vars}) * B({vars}) }}\n\
+             format f {{ A: {{{levels}}}, B: {{{levels}}} }}"
+        );
+        let tensor = |elements: &[(usize, f64)]| {
+            // Each is at the origin but for one dimension.
+            let coords = (0..order).map(|mode| {
+                let at = elements.iter().map(|(one, _)| u64::from(*one == mode));
+                at.collect()
+            });
+            Tensor::Sparse(Coo {
+                dims: vec![extent; order],
+                coords: coords.collect(),
+                values: values(&elements.iter().map(|(_, x)| *x).collect::<Vec<_>>()),
+            })
+        };
+        let last = order - 1;
+        let a = tensor(&[(0, 3.0), (last, 5.0)]);
+        let b = tensor(&[(last, 7.0), (last - 1, 11.0), (1, 13.0)]);
+        assert_eq!(judged(&program, &[("A", a), ("B", b)]), [35.0], "{order}");
+    }
+}
+
+#[test]
+fn more_dimensions_than_are_looked_up_are_refused() {
+    let order = 129;
+    let all = |name: &str| (0..order).map(|n| format!("{name}{n}")).collect::<Vec<_>>();
+    let (dims, vars) = (all("N").join(","), all("i").join(","));
+    let levels = vec!["compressed"; order].join(", ");
+    let program = format!(
+        "def f(double({dims}) A) -> (s) {{ s +=! A({vars}) }} format f {{ A: {{{levels}}} }}"
+    );
+    let one = Tensor::Sparse(Coo {
+        dims: vec![1; order],
+        coords: vec![vec![0]; order],
+        values: values(&[1.0]),
+    });
+    assert!(attempt(&program, &[("A", one)]).is_err());
 }
