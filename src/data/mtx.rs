@@ -54,10 +54,8 @@ pub(super) fn parse_watched(
     }
     let rows = scan.count("the number of rows")?;
     let cols = scan.count("the number of columns")?;
-    if rows
-        .checked_mul(cols)
-        .is_none_or(|n| i64::try_from(n).is_err())
-    {
+    let elements = rows.checked_mul(cols);
+    if !banner.coordinate && elements.is_none_or(|n| i64::try_from(n).is_err()) {
         return Err(scan.error(format!("{rows} times {cols} does not fit 64 bits")));
     }
     if banner.symmetry != Symmetry::General && rows != cols {

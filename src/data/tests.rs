@@ -345,3 +345,22 @@ fn files_are_read_back_as_written() {
         assert_eq!(&read(&path).unwrap(), tensor, "{name}");
     }
 }
+
+#[test]
+fn only_arrays_have_as_many_elements_as_places() {
+    let text = |format: &str, symmetry: &str| {
+        format!(
+            "%%MatrixMarket matrix {format} real {symmetry}\n4294967296 4294967296 1\n4294967296 3 2\n"
+        )
+    };
+    for symmetry in ["general", "symmetric"] {
+        let text = text("coordinate", symmetry);
+        let Ok(Tensor::Sparse(coo)) = parse(FileKind::MatrixMarket, text.as_bytes()) else {
+            panic!("{symmetry}")
+        };
+        assert_eq!(coo.dims, [1 << 32; 2]);
+        assert_eq!((coo.coords[0][0], coo.coords[1][0]), ((1 << 32) - 1, 2));
+    }
+    let array = parse(FileKind::MatrixMarket, text("array", "general").as_bytes()).unwrap_err();
+    assert_eq!(array.line, Some(2), "{array}");
+}
