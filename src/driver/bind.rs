@@ -233,11 +233,8 @@ fn resolve(
     for tensor in &function.tensors {
         let made = matches!(tensor.role, Role::Result | Role::Temporary);
         // Extents that are wrong are the kernel's to refuse.
-        if made
-            && !tensor.is_sparse()
-            && let Ok(dims) = extents(tensor, &bound)
-        {
-            budget.pack(tensor, &dims, elements(&dims))?;
+        if made && let Ok(dims) = extents(tensor, &bound) {
+            budget.make(tensor, &dims)?;
         }
     }
     Ok(bound)

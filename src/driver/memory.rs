@@ -3,6 +3,7 @@
 
 use crate::data::DataError;
 use crate::diagnostic::codes::data as codes;
+use crate::level::LevelType;
 use crate::program::ir::Tensor;
 
 /// Assumed where the system does not say how much is free: 64 GiB.
@@ -12,7 +13,18 @@ const UNKNOWN: f64 = 68_719_476_736.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     free: f64,
+    /// For good.
     needed: f64,
+    /// The most that packing one tensor takes besides, until it is packed.
+    passing: f64,
+}
+
+/// What a tensor takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bytes {
+    kept: f64,
+    /// While it is packed: each array of a level is made of 64 bits first, then brought to its width.
+    passing: f64,
 }
 
 impl Budget {
@@ -23,7 +35,11 @@ impl Budget {
     }
 
     fn of(free: f64) -> Self {
-        Budget { free, needed: 0.0 }
+        Budget {
+            free,
+            needed: 0.0,
+            passing: 0.0,
+        }
     }
 
     /// Sets memory aside for a tensor that is generated and then packed, with `stored`
@@ -37,8 +53,9 @@ impl Budget {
         dims: &[u64],
         stored: f64,
     ) -> Result<(), DataError> {
-        let bytes = generated(tensor, stored) + packed(tensor, dims, stored);
-        self.take(tensor, bytes)
+        let packed = packed(tensor, dims, stored);
+        let kept = generated(tensor, stored) + packed.kept;
+        self.take(tensor, Bytes { kept, ..packed })
     }
 
     /// Sets memory aside for a tensor's arrays alone, with `stored` elements as far as
@@ -50,25 +67,42 @@ impl Budget {
         self.take(tensor, packed(tensor, dims, stored))
     }
 
+    /// Sets memory aside for a tensor that a kernel makes. How much a sparse one will store is not known: what
+    /// follows from its extents alone is counted, as the positions below dense levels.
+    ///
+    /// # Errors
+    /// There is not so much.
+    pub fn make(&mut self, tensor: &Tensor, dims: &[u64]) -> Result<(), DataError> {
+        let Bytes { kept, .. } = packed(tensor, dims, 0.0);
+        let passing = 0.0;
+        self.take(tensor, Bytes { kept, passing })
+    }
+
     /// Sets memory aside for a tensor that pads what it stores: it has so many positions at each level.
     ///
     /// # Errors
     /// There is not so much.
     #[expect(clippy::cast_precision_loss)]
     pub fn padded(&mut self, tensor: &Tensor, positions: &[u64]) -> Result<(), DataError> {
-        let index = f64::from(tensor.format.index_bits) / 8.0;
         let levels = tensor.format.levels.iter().zip(positions);
-        let coordinates = levels.filter(|(level, _)| !level.is_full());
-        let bytes: f64 = coordinates.map(|(_, &n)| n as f64 * index).sum();
-        let values = positions.last().map_or(1.0, |&n| n as f64);
-        self.take(tensor, bytes + values * tensor.ty.size() as f64)
+        let mut bytes = Bytes {
+            kept: positions.last().map_or(1.0, |&n| n as f64) * tensor.ty.size() as f64,
+            passing: 0.0,
+        };
+        for (level, &n) in levels.filter(|(level, _)| !level.is_full()) {
+            bytes.array(level.ty(), n as f64, tensor.format.index_bits);
+        }
+        self.take(tensor, bytes)
     }
 
-    fn take(&mut self, tensor: &Tensor, bytes: f64) -> Result<(), DataError> {
-        self.needed += bytes;
-        if self.needed <= self.free {
+    fn take(&mut self, tensor: &Tensor, bytes: Bytes) -> Result<(), DataError> {
+        self.needed += bytes.kept;
+        self.passing = self.passing.max(bytes.passing);
+        let needed = self.needed + self.passing;
+        if needed <= self.free {
             return Ok(());
         }
+        let bytes = bytes.kept + bytes.passing;
         let gigabytes = |x: f64| {
             if x < 1e15 {
                 format!("{:.1} GB", x / 1e9)
@@ -77,13 +111,23 @@ impl Budget {
             }
         };
         let mut reason = format!("`{}` would not fit memory: ", tensor.name);
-        if bytes < self.needed {
-            reason += &format!("all data together take {}", gigabytes(self.needed));
+        if bytes < needed {
+            reason += &format!("all data together take {}", gigabytes(needed));
         } else {
             reason += &format!("it takes {}", gigabytes(bytes));
         }
         reason += &format!(", {} are free", gigabytes(self.free));
         Err(DataError::new(codes::TOO_LARGE, reason))
+    }
+}
+
+impl Bytes {
+    /// Adds the arrays of a level, of so many elements.
+    #[expect(clippy::cast_precision_loss)]
+    fn array(&mut self, ty: &dyn LevelType, elements: f64, index_bits: u8) {
+        let width = ty.roles().first().map(|role| role.width(index_bits));
+        self.kept += width.map_or(0.0, |width| elements * width.bytes() as f64);
+        self.passing = self.passing.max(8.0 * elements);
     }
 }
 
@@ -104,20 +148,23 @@ fn generated(tensor: &Tensor, stored: f64) -> f64 {
 /// Bytes of a tensor's arrays in its format; coordinates below a sparse level are as many
 /// as elements.
 #[expect(clippy::cast_precision_loss)]
-fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> f64 {
+fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> Bytes {
+    let mut bytes = Bytes {
+        kept: 0.0,
+        passing: 0.0,
+    };
     if tensor.format.pads() {
-        return 0.0;
+        return bytes;
     }
-    let index = f64::from(tensor.format.index_bits) / 8.0;
     let mut positions = 1.0;
-    let mut bytes = 0.0;
     for (at, level) in tensor.format.levels.iter().enumerate() {
         let extent = tensor.format.extent(at, dims, 0) as f64;
-        let (own, below) = level.ty().estimate(positions, extent, stored, index);
-        bytes += own;
+        let (elements, below) = level.ty().estimate(positions, extent, stored);
+        bytes.array(level.ty(), elements, tensor.format.index_bits);
         positions = below;
     }
-    bytes + positions * tensor.ty.size() as f64
+    bytes.kept += positions * tensor.ty.size() as f64;
+    bytes
 }
 
 /// Bytes that are free: those of the machine, or of the control group if it has fewer.
@@ -150,8 +197,13 @@ mod tests {
     use crate::driver::{Request, Source, compile};
 
     fn spmv() -> Vec<Tensor> {
-        let text = "def f(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\n\
-                    format f { A: csr }\n";
+        tensors(
+            "def f(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\n\
+             format f { A: csr }\n",
+        )
+    }
+
+    fn tensors(text: &str) -> Vec<Tensor> {
         let request = Request::new(Source::Text {
             name: "f".to_string(),
             text: text.to_string(),
@@ -164,9 +216,11 @@ mod tests {
     fn dense_levels_count_by_extents_and_sparse_ones_by_elements() {
         let tensors = spmv();
         let (a, x) = (&tensors[0], &tensors[1]);
-        assert_eq!(packed(x, &[1000], 1000.0), 8000.0);
-        // pos of 11 and crd of 5 with 4 bytes each, and 5 values.
-        assert_eq!(packed(a, &[10, 1_000_000], 5.0), 4.0 * 16.0 + 8.0 * 5.0);
+        let bytes = |kept, passing| Bytes { kept, passing };
+        assert_eq!(packed(x, &[1000], 1000.0), bytes(8000.0, 0.0));
+        // pos of 11 and crd of 5 with 4 bytes each, and 5 values; 8 bytes each before.
+        let of_matrix = bytes(4.0 * 16.0 + 8.0 * 5.0, 8.0 * 16.0);
+        assert_eq!(packed(a, &[10, 1_000_000], 5.0), of_matrix);
         assert_eq!(generated(a, 5.0), 5.0 * (64.0 + 24.0));
         assert_eq!(generated(x, 5.0), 5.0 * 8.0);
     }
@@ -180,6 +234,39 @@ mod tests {
         assert_eq!(error.code.id, "E0603");
         assert!(error.reason.contains("all data together"), "{error}");
         assert!(Budget::of(1e9).pack(x, &[u64::MAX], 1e19).is_err());
+    }
+
+    #[test]
+    fn packing_takes_more_than_what_is_packed_keeps() {
+        let tensors = tensors(
+            "def f(double(M,N) A, double(M,N) B) -> (s) { s +=! A(i,j) * B(i,j) }\n\
+             format f { A: csr, B: {dense, bitmap} }\n",
+        );
+        // 999 rows of nothing: 4 kB of positions, which are 8 kB before.
+        let csr = |free| Budget::of(free).pack(&tensors[0], &[999, 9], 0.0);
+        assert!(csr(11_999.0).is_err() && csr(12_000.0).is_ok());
+        // One tensor is packed at a time.
+        let mut both = Budget::of(16_000.0);
+        for _ in 0..2 {
+            assert!(both.pack(&tensors[0], &[999, 9], 0.0).is_ok());
+        }
+        assert!(both.pack(&tensors[0], &[999, 9], 0.0).is_err());
+        // A byte and a value for each place.
+        let bitmap = |free| Budget::of(free).pack(&tensors[1], &[10, 10], 0.0);
+        assert!(bitmap(1_699.0).is_err() && bitmap(1_700.0).is_ok());
+        let padded = |free| Budget::of(free).padded(&tensors[0], &[10, 10]);
+        assert!(padded(199.0).is_err() && padded(200.0).is_ok());
+    }
+
+    #[test]
+    fn dense_levels_of_sparse_results_count() {
+        let tensors = tensors(
+            "def f(double(M,N) A) -> (C) { C(i,j) = 2 * A(i,j) }\n\
+             format f { A: {compressed, compressed}, C: csr }\n",
+        );
+        let result = tensors.iter().find(|t| t.name == "C").unwrap();
+        let make = |free| Budget::of(free).make(result, &[999, 9]);
+        assert!(make(3_999.0).is_err() && make(4_000.0).is_ok());
     }
 
     #[test]

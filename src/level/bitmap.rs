@@ -125,7 +125,7 @@ impl LevelType for Bitmap {
         Ok(positions)
     }
 
-    fn estimate(&self, parents: f64, extent: f64, _stored: f64, _index: f64) -> (f64, f64) {
+    fn estimate(&self, parents: f64, extent: f64, _stored: f64) -> (f64, f64) {
         (parents * extent, parents * extent)
     }
 }

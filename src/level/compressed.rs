@@ -173,8 +173,8 @@ impl LevelType for Compressed {
         Ok(stored)
     }
 
-    fn estimate(&self, parents: f64, _extent: f64, stored: f64, index: f64) -> (f64, f64) {
-        ((parents + 1.0 + stored) * index, stored)
+    fn estimate(&self, parents: f64, _extent: f64, stored: f64) -> (f64, f64) {
+        (parents + 1.0 + stored, stored)
     }
 }
 

@@ -108,7 +108,7 @@ impl LevelType for Dense {
         positions.ok_or_else(|| "the extents overflow".to_string())
     }
 
-    fn estimate(&self, parents: f64, extent: f64, _stored: f64, _index: f64) -> (f64, f64) {
+    fn estimate(&self, parents: f64, extent: f64, _stored: f64) -> (f64, f64) {
         (0.0, parents * extent)
     }
 }

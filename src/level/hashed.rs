@@ -164,9 +164,9 @@ impl LevelType for Hashed {
         Ok(stored)
     }
 
-    fn estimate(&self, parents: f64, extent: f64, stored: f64, index: f64) -> (f64, f64) {
-        let (bytes, positions) = Compressed.estimate(parents, extent, stored, index);
-        (bytes + 2.0 * positions * index, positions)
+    fn estimate(&self, parents: f64, extent: f64, stored: f64) -> (f64, f64) {
+        let (elements, positions) = Compressed.estimate(parents, extent, stored);
+        (elements + 2.0 * positions, positions)
     }
 }
 

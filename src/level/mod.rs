@@ -89,6 +89,12 @@ impl Width {
             Width::Wide => ScalarType::I64,
         }
     }
+
+    /// How many bytes an element takes.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        self.scalar().size()
+    }
 }
 
 /// The arrays that `sparsec_level` has place for.
@@ -214,10 +220,9 @@ pub trait LevelType: Sync {
         name: &str,
     ) -> Result<u64, String>;
 
-    /// Bytes of its arrays and the number of its positions below so many parents, for a dimension
-    /// of `extent`, where `stored` elements of the tensor are stored in all and an index takes
-    /// `index` bytes.
-    fn estimate(&self, parents: f64, extent: f64, stored: f64, index: f64) -> (f64, f64);
+    /// The number of elements of its arrays, which are all of one width, and of its positions below so many
+    /// parents, for a dimension of `extent`, where `stored` elements of the tensor are stored in all.
+    fn estimate(&self, parents: f64, extent: f64, stored: f64) -> (f64, f64);
 }
 
 /// The level types.

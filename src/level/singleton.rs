@@ -109,7 +109,7 @@ impl LevelType for Singleton {
         Ok(parents)
     }
 
-    fn estimate(&self, _parents: f64, _extent: f64, stored: f64, index: f64) -> (f64, f64) {
-        (stored * index, stored)
+    fn estimate(&self, _parents: f64, _extent: f64, stored: f64) -> (f64, f64) {
+        (stored, stored)
     }
 }
