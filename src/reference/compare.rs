@@ -21,7 +21,8 @@ pub struct Mismatch {
 }
 
 /// Compares element by element; what one side does not store is `fill`. Integers must be
-/// equal unless rounded numbers decided them, not-a-number equals itself, infinities must agree.
+/// equal unless rounded numbers decided them, not-a-number equals itself, infinities must agree; of complex ones
+/// what C says of them.
 ///
 /// # Errors
 /// The worst element.
@@ -115,7 +116,7 @@ pub fn compare(got: &Tensor, want: &Expected, fill: Literal) -> Result<(), Misma
     }
 }
 
-/// How many tolerances two numbers are apart.
+/// How many tolerances a number is apart from the one that is wanted.
 fn distance(a: Number, b: Number, tolerance: f64) -> f64 {
     if tolerance.is_infinite() {
         return 0.0;
@@ -126,13 +127,6 @@ fn distance(a: Number, b: Number, tolerance: f64) -> f64 {
         return ratio(apart, tolerance);
     }
     let (x, y) = (a.complex(), b.complex());
-    if matches!((a, b), (Number::Complex(_), Number::Complex(_)))
-        && !(x.re.is_finite() && x.im.is_finite())
-        && !(y.re.is_finite() && y.im.is_finite())
-    {
-        // C says little of complex infinities.
-        return 0.0;
-    }
     let part = |x: f64, y: f64| {
         if x == y || (x.is_nan() && y.is_nan()) {
             0.0
@@ -142,7 +136,30 @@ fn distance(a: Number, b: Number, tolerance: f64) -> f64 {
             f64::INFINITY
         }
     };
-    part(x.re, y.re).max(part(x.im, y.im))
+    let parts = [(x.re, y.re), (x.im, y.im)];
+    if matches!((a, b), (Number::Complex(_), Number::Complex(_)))
+        && parts.iter().any(|(x, _)| !x.is_finite())
+        && parts.iter().any(|(_, y)| !y.is_finite())
+    {
+        return match are_alike(parts) {
+            true => 0.0,
+            false => f64::INFINITY,
+        };
+    }
+    parts
+        .iter()
+        .fold(0.0, |most, (x, y)| f64::max(most, part(*x, *y)))
+}
+
+/// Whether complex numbers beyond the finite ones agree, given the parts of both. C says little of them: what one
+/// part makes of the other is open, as in the root of an infinity, and so is what follows from a part that is not
+/// a number. But what is wanted to be infinite has to be infinite, where it may be, and infinities have a sign.
+fn are_alike(parts: [(f64, f64); 2]) -> bool {
+    let wanted =
+        parts.iter().any(|(_, y)| y.is_infinite()) && parts.iter().all(|(_, y)| !y.is_nan());
+    let is_infinite = parts.iter().any(|(x, _)| x.is_infinite());
+    let may_be = |(x, y): &(f64, f64)| !x.is_infinite() || y.is_nan() || x == y;
+    (is_infinite || !wanted) && parts.iter().all(may_be)
 }
 
 /// Nothing apart is within any tolerance, anything apart is beyond none.

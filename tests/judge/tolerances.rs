@@ -1,6 +1,7 @@
 //! How far a kernel may differ, and what is found when it differs more.
 
 use crate::support::{dense, outcome, sample, scalar, typed};
+use num_complex::Complex;
 use sparsec::data::Tensor;
 use sparsec::data::values::Number;
 use sparsec::reference::compare;
@@ -169,4 +170,39 @@ fn a_jump_within_the_error_is_open() {
         2.0,
         1.0
     ));
+}
+
+/// What a kernel may give for a complex number that is not finite.
+#[test]
+fn complex_infinities_are_neither_finite_nor_opposite() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let z = |(re, im)| typed(ScalarType::C128, &[Number::Complex(Complex::new(re, im))]);
+    let program = "def f(complex128(N) x) -> (y) { y(i) = x(i) }";
+    let same = |got, want| {
+        let want = outcome(program, &[("x", z(want))]);
+        compare(&z(got), &want, Literal::ZERO).is_ok()
+    };
+    for (got, want) in [
+        ((nan, 0.0), (inf, 0.0)),
+        ((-inf, 0.0), (inf, 0.0)),
+        ((0.0, inf), (inf, 0.0)),
+        ((inf, -inf), (inf, inf)),
+        ((nan, inf), (inf, -inf)),
+        ((1.0, 0.0), (inf, 0.0)),
+        ((inf, 0.0), (1.0, 0.0)),
+        ((nan, 0.0), (1.0, 0.0)),
+        ((inf, 0.0), (0.0, nan)),
+    ] {
+        assert!(!same(got, want), "{got:?} for {want:?}");
+    }
+    for (got, want) in [
+        ((inf, -inf), (inf, -inf)),
+        ((nan, nan), (nan, nan)),
+        // The root of an infinity, and a product of infinities.
+        ((0.0, inf), (inf, inf)),
+        ((-inf, nan), (nan, inf)),
+        ((nan, nan), (nan, -inf)),
+    ] {
+        assert!(same(got, want), "{got:?} for {want:?}");
+    }
 }
