@@ -141,9 +141,8 @@ pub fn scheduled(sources: &mut Sources, shared: &str, given: &str) -> Diagnosed<
             Item::Schedule(schedule) => {
                 name = schedule.def.as_ref().map(|def| &def.name);
                 commands.clone_from(&schedule.commands);
-                if schedule.target.as_ref().is_some_and(|t| t.name == "cuda") {
-                    target = Target::Cuda;
-                }
+                let named = schedule.target.as_ref().map(|t| Target::named(&t.name));
+                target = named.flatten().unwrap_or(target);
             }
             Item::FormatDecl(_) | Item::FormatUse(_) | Item::Operator(_) => {}
         }

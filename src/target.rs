@@ -28,6 +28,13 @@ pub struct Properties {
 impl Target {
     pub const ALL: [Target; 2] = [Target::C, Target::Cuda];
 
+    /// The target that the command line and headers of schedules call so.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Target> {
+        let is_so = |target: &Target| target.properties().word == word;
+        Self::ALL.into_iter().find(is_so)
+    }
+
     #[must_use]
     pub fn properties(self) -> Properties {
         match self {

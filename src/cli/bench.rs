@@ -21,7 +21,6 @@ use crate::driver::run::Clock;
 use crate::driver::{Failure, argument, bind, device};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
-use crate::target::Target;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -68,10 +67,7 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     };
     let (function, _) = only_function(&first.compiled, &mut reporter.sources)?;
     apart(args, &entrants, &bindings, reporter)?;
-    let backend = match request.target {
-        Target::C => Backend::C,
-        Target::Cuda => device::backend(false),
-    };
+    let backend = device::backend(request.target, false);
     if let Backend::Emulator { .. } = backend {
         return Err(no_clock(reporter));
     }

@@ -6,7 +6,6 @@ use crate::data::DataError;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{data as data_codes, environment as codes};
 use crate::driver::bench::machine::Description;
-use crate::driver::build::Backend;
 use crate::driver::cache::entry::Entry;
 use crate::driver::cache::{Cache, Kept, Kind, key};
 use crate::driver::{Failure, argument, device};
@@ -218,11 +217,8 @@ fn import(
     };
     read.map_err(|e| DataError::new(data_codes::UNREADABLE, e.to_string()).in_file(file))?;
     let this = |entry: &Entry| {
-        let cuda = entry.key.target == Target::Cuda.properties().word;
-        key::device(&Description::of(match cuda {
-            true => device::backend(false),
-            false => Backend::C,
-        }))
+        let target = Target::named(&entry.key.target).unwrap_or_default();
+        key::device(&Description::of(device::backend(target, false)))
     };
     let mut all = Vec::new();
     for (at, line) in text

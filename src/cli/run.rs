@@ -22,7 +22,6 @@ use crate::driver::{
 use crate::emit::watch::Watching;
 use crate::files::{self, Staged};
 use crate::program::ir::{Function, TensorId};
-use crate::target::Target;
 use report::{Races, Report, Result_, origin, text, times};
 use std::path::PathBuf;
 
@@ -74,10 +73,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         None => bind::bind(function, &bindings, &mut reporter.sources)?,
     };
     progress.step("compiling the kernel");
-    let backend = match compiled.target {
-        Target::C => Backend::C,
-        Target::Cuda => device::backend(args.time.is_none()),
-    };
+    let backend = device::backend(compiled.target, args.time.is_none());
     if let Backend::Emulator { .. } = backend {
         let note = device::emulated(&mut reporter.sources);
         reporter.say(&note);

@@ -204,11 +204,10 @@ fn apart(
 
 /// What runs the kernels.
 fn runs(args: &TuneArgs, request: &Request) -> Backend {
-    match request.target {
-        Target::C => Backend::C,
-        Target::Cuda if args.model => Backend::Model(request.statistics.profile.model),
-        Target::Cuda => device::backend(false),
+    if args.model {
+        return Backend::Model(request.statistics.profile.model);
     }
+    device::backend(request.target, false)
 }
 
 /// Says what figures of a GPU are none. The emulator is used only where it is asked for: its times tell nothing of

@@ -6,7 +6,6 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::driver::bench::machine::Description;
 use crate::driver::bind::{self, Bound};
-use crate::driver::build::Backend;
 use crate::driver::cache::key::{Canonical, Key, Likeness};
 use crate::driver::cache::{self, Cache, Found, Ignored, Kind};
 use crate::driver::{self, Failure, Request, ScheduleChoice, argument, device};
@@ -93,10 +92,7 @@ pub(super) fn of_function(
     target: Target,
     data: &[Likeness],
 ) -> Found {
-    let backend = match target {
-        Target::C => Backend::C,
-        Target::Cuda => device::backend(false),
-    };
+    let backend = device::backend(target, false);
     let canonical = Canonical::of(function);
     let key = Key::of(&canonical, backend, &Description::of(backend));
     cache::tuned(cache, &key, &canonical.all_names(), data)

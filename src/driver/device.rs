@@ -7,6 +7,7 @@ use crate::cleanup;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity, Sources};
 use crate::emit::cuda::{CLOCK, EMULATOR, MODEL};
+use crate::target::Target;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -33,9 +34,17 @@ const COUNTED: &[&str] = &[
     "-fno-threadsafe-statics",
 ];
 
-/// The backend of this machine: a GPU if there is one and nvcc, else the emulator.
+/// What runs the kernels of a target on this machine; where that is the emulator, with all accesses checked or fast.
 #[must_use]
-pub fn backend(checked: bool) -> Backend {
+pub fn backend(target: Target, checked: bool) -> Backend {
+    match target {
+        Target::C => Backend::C,
+        Target::Cuda => of_cuda(checked),
+    }
+}
+
+/// A GPU if there is one and nvcc, else the emulator.
+fn of_cuda(checked: bool) -> Backend {
     let gpu = Path::new("/dev/nvidiactl").exists() && !is_asked_for();
     let nvcc = || {
         let version = NVCC.command(&mut Sources::default()).ok();

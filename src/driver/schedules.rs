@@ -270,12 +270,12 @@ fn for_one_function(
 /// the same.
 fn check_headers(all: &[&ast::Schedule], files: &[ast::File]) -> Result<(), Failure> {
     let mut errors = Vec::new();
-    let targets = Target::ALL.map(|target| target.properties().word);
     let mut seen: Vec<(String, String, String, Span)> = Vec::new();
     for schedule in all {
         if let Some(target) = &schedule.target
-            && !targets.contains(&target.name.as_str())
+            && Target::named(&target.name).is_none()
         {
+            let targets = Target::ALL.map(|target| target.properties().word);
             errors.push(
                 Diagnostic::error(
                     schedule_codes::BAD_UNIT,
