@@ -23,6 +23,11 @@ pub struct Properties {
     pub allocates: bool,
     /// There are instructions that fetch ahead.
     pub fetches: bool,
+    /// The text is C++, in which operators are values; where not, it is C.
+    pub is_cpp: bool,
+    /// What functions of its runtime begin with; also the heading of the words that its headers take
+    /// (`emit/taken/words.list`).
+    pub api: Option<&'static str>,
 }
 
 impl Target {
@@ -43,12 +48,16 @@ impl Target {
                 has_blocks: false,
                 allocates: true,
                 fetches: true,
+                is_cpp: false,
+                api: None,
             },
             Target::Cuda => Properties {
                 word: "cuda",
                 has_blocks: true,
                 allocates: false,
                 fetches: false,
+                is_cpp: true,
+                api: Some("cuda"),
             },
         }
     }

@@ -190,12 +190,10 @@ pub fn identifier(name: &str) -> String {
 #[must_use]
 pub fn function(name: &str, target: Target) -> String {
     let name = identifier(name);
-    let is_taken = match target {
-        Target::C => taken::is_of_library(&name),
-        Target::Cuda => taken::is_of_library(&name) || taken::is_of_cuda(&name),
-    };
+    let is_of_api = |api| taken::is_of_api(&name, api);
+    let is_taken = target.properties().api.is_some_and(is_of_api);
     // `smoke_...` are the functions of the built-in smoke test.
-    if is_taken || name.starts_with("smoke_") {
+    if is_taken || taken::is_of_library(&name) || name.starts_with("smoke_") {
         name + "_"
     } else {
         name

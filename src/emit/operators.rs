@@ -25,6 +25,7 @@ pub(super) fn functor(own: Own) -> String {
 pub(super) fn definitions(unit: &Unit, target: Target) -> String {
     let used: BTreeSet<(Own, ScalarType)> = unit.all().flat_map(own::uses).collect();
     let shared: BTreeSet<(Own, ScalarType)> = unit.all().flat_map(own::shared).collect();
+    let is_cpp = target.properties().is_cpp;
     let mut out = String::new();
     let mut last = None;
     for &(own, ty) in &used {
@@ -32,12 +33,12 @@ pub(super) fn definitions(unit: &Unit, target: Target) -> String {
             let _ = writeln!(out, "\n/* {} */", own.text);
         }
         last = Some(own);
-        out += &combining(own, ty, target);
-        if shared.contains(&(own, ty)) && target == Target::C {
+        out += &combining(own, ty, is_cpp);
+        if shared.contains(&(own, ty)) && !is_cpp {
             out += &declared(own, ty);
         }
     }
-    if target == Target::Cuda {
+    if is_cpp {
         let operators: BTreeSet<Own> = used.iter().map(|(own, _)| *own).collect();
         for own in operators {
             let types = used.iter().filter(|(other, _)| *other == own);
@@ -47,7 +48,7 @@ pub(super) fn definitions(unit: &Unit, target: Target) -> String {
     out
 }
 
-fn combining(own: Own, ty: ScalarType, target: Target) -> String {
+fn combining(own: Own, ty: ScalarType, is_cpp: bool) -> String {
     let name = function(own, ty);
     let c = c_type(ty);
     let var = |name: &str| Var {
@@ -69,12 +70,11 @@ fn combining(own: Own, ty: ScalarType, target: Target) -> String {
     let (x, y) = (VarId(0), VarId(1));
     printer.set_name(x, "x".to_string());
     printer.set_name(y, "y".to_string());
-    let of = match target {
-        Target::C => "static inline",
-        Target::Cuda => {
-            printer.dialect = Dialect::Device;
-            "static SPARSEC_DEVICE inline"
-        }
+    let of = if is_cpp {
+        printer.dialect = Dialect::Device;
+        "static SPARSEC_DEVICE inline"
+    } else {
+        "static inline"
     };
     let value = own::value(own, ty, &b::var(x, ty), &b::var(y, ty));
     let unused: String = [(x, "x"), (y, "y")]

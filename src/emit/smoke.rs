@@ -46,9 +46,10 @@ fn fills(kernel: &Kernel) -> bool {
 }
 
 fn one(kernel: &Kernel, target: Target) -> String {
-    let zero = match target {
-        Target::C => "{0}",
-        Target::Cuda => "{}",
+    let zero = if target.properties().is_cpp {
+        "{}"
+    } else {
+        "{0}"
     };
     let name = function(&kernel.name, target);
     let mut free = String::new();

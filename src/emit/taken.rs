@@ -2,7 +2,8 @@
 //! their functions, types and variables, which a function of the user must not declare again. The headers are
 //! all that a bigger program may include beside a kernel's, not those of the kernel alone.
 
-use std::collections::BTreeSet;
+use crate::target::Target;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Every name of a kernel is looked for: the lists are taken apart once.
@@ -12,7 +13,12 @@ static FAMILIES: Words = LazyLock::new(|| words(&["families"]));
 static LIMITED: Words = LazyLock::new(|| words(&["limited"]));
 static MACROS: Words = LazyLock::new(|| words(&["macros"]));
 static FUNCTIONS: Words = LazyLock::new(|| words(&["functions", "gnu", "posix", "types"]));
-static CUDA: Words = LazyLock::new(|| words(&["cuda"]));
+static APIS: LazyLock<BTreeMap<&'static str, BTreeSet<&'static str>>> = LazyLock::new(|| {
+    let apis = Target::ALL
+        .into_iter()
+        .filter_map(|target| target.properties().api);
+    apis.map(|api| (api, words(&[api]))).collect()
+});
 
 /// The words under these headings.
 fn words(headings: &[&str]) -> BTreeSet<&'static str> {
@@ -78,11 +84,11 @@ fn is_narrow(stem: &str) -> bool {
     widths.any(|operation| operations.contains(&operation))
 }
 
-/// Whether a header of CUDA declares a function of this name, which C's do not.
+/// Whether a header of the runtime whose functions begin so declares a function of this name, which C's do not.
 #[must_use]
-pub fn is_of_cuda(name: &str) -> bool {
-    let known = |name: &str| CUDA.contains(name);
-    let rest = name.strip_prefix("cuda").unwrap_or_default();
+pub fn is_of_api(name: &str, api: &str) -> bool {
+    let known = |name: &str| APIS.get(api).is_some_and(|words| words.contains(name));
+    let rest = name.strip_prefix(api).unwrap_or_default();
     let is_call = rest.starts_with(|c: char| c.is_ascii_uppercase());
     known(name) || name.strip_suffix('f').is_some_and(known) || is_call
 }
@@ -91,7 +97,6 @@ pub fn is_of_cuda(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::emit::{RUNTIME_HEADER, cuda, names};
-    use crate::target::Target;
     use std::process::Command;
 
     /// What programs may include beside a kernel's header, and what C++ has no more.
@@ -200,7 +205,7 @@ mod tests {
             assert!(!is_macro(name), "{name}");
         }
         for name in ["norm", "normf", "max", "cudaMalloc"] {
-            assert!(is_of_cuda(name) && !is_of_library(name), "{name}");
+            assert!(is_of_api(name, "cuda") && !is_of_library(name), "{name}");
         }
         for name in [
             "fadd",
@@ -213,7 +218,7 @@ mod tests {
             assert!(is_of_library(name), "{name}");
         }
         for name in ["normal", "cudaf", "cuda", "add", "f32add", "x_r"] {
-            assert!(!is_of_library(name) && !is_of_cuda(name), "{name}");
+            assert!(!is_of_library(name) && !is_of_api(name, "cuda"), "{name}");
         }
         for name in [
             "total", "cell", "conv2d", "spmv", "elf", "B1", "SIGMA", "spmv_t", "step", "sends",
