@@ -1,14 +1,16 @@
 //! The CUDA target: kernels with the host functions that launch them, in CUDA C++17.
 
-use super::c::{comment, header_with};
-use super::host::{Form, Host};
-use super::kernel::{Part, Printer};
-use super::names::function;
-use super::{File, RUNTIME_HEADER, Unit, makefile, smoke, transfer};
-use crate::loops::ir::{Device, Kernel, Stmt};
-use crate::loops::visit;
+use super::gpu::{self, Api};
+use super::{File, RUNTIME_HEADER, Unit, makefile};
 use crate::target::Target;
-use std::fmt::Write as _;
+
+/// What CUDA calls things.
+const API: Api = Api {
+    target: Target::Cuda,
+    stream: "cudaStream_t",
+    stream_struct: "CUstream_st",
+    bounds,
+};
 
 /// The CUDA runtime for machines without a GPU: names of files and what they hold.
 pub const EMULATOR: &[(&str, &str)] = &[
@@ -52,7 +54,7 @@ pub fn file_names(stem: &str) -> Vec<String> {
 pub fn emit(unit: &Unit) -> Vec<File> {
     let own = [
         kernel_text(unit),
-        header(unit),
+        gpu::header(unit, &API),
         runtime_header(),
         makefile::CUDA.to_string(),
     ];
@@ -82,98 +84,18 @@ pub fn runtime_header() -> String {
         .replacen(END, &format!("\n{cuda}\n{END}"), 1)
 }
 
+/// How many threads a kernel has, and so many blocks that a multiprocessor has 1024: ptxas, told of the threads
+/// alone, holds most kernels at 32 registers for the sake of 2048, and spills.
+/// No architecture since sm_75 runs fewer than 16 blocks at once; beyond that ptxas refuses.
+fn bounds(threads: u32) -> String {
+    let blocks = (1024 / threads.max(1)).clamp(1, 16);
+    format!("__launch_bounds__({threads}, {blocks})")
+}
+
 /// The text of `NAME.cu`.
 #[must_use]
 pub fn kernel_text(unit: &Unit) -> String {
-    let mut out = String::from("/* Written by sparsec. */\n");
-    let _ = writeln!(
-        out,
-        "#define SPARSEC_IMPLEMENTATION\n{}#include \"{}.h\"",
-        if scans(unit) {
-            "#define SPARSEC_SCANS\n"
-        } else {
-            ""
-        },
-        unit.name
-    );
-    out.push_str(&super::operators::definitions(unit, Target::Cuda));
-    for kernel in unit.all() {
-        out.push('\n');
-        out.push_str(&comment(kernel));
-        out.push_str(&device_text(kernel));
-        if !kernel.checks.is_empty() {
-            let name = function(&kernel.name, Target::Cuda);
-            out.push_str(
-                "\n/* Data-dependent subscripts and bounds stay inside their tensors. */\n",
-            );
-            out.push_str(&Printer::new(kernel).function(
-                &format!("{name}_check"),
-                "static ",
-                Part::Checks,
-            ));
-        }
-        out.push('\n');
-        out.push_str(&super::specs::specs(kernel, Target::Cuda));
-        out.push('\n');
-        out.push_str(&transfer::cuda_definition(kernel));
-    }
-    out.push_str(&smoke::text(unit, Target::Cuda));
-    out
-}
-
-/// Whether a kernel needs the runtime's scans.
-fn scans(unit: &Unit) -> bool {
-    let scan = |stmt: &Stmt| matches!(stmt, Stmt::Device(Device::Scan(_)));
-    unit.all().any(|kernel| visit::any(&kernel.body, &scan))
-}
-
-/// The text of `NAME.h`.
-#[must_use]
-pub fn header(unit: &Unit) -> String {
-    header_with(
-        unit,
-        Target::Cuda,
-        "typedef struct CUstream_st *cudaStream_t;\n",
-        |kernel| {
-            let host = Host::new(kernel);
-            if let Some(phases) = &host.phases {
-                let both = super::phases::prototypes(kernel, phases);
-                return format!("{both}{};\n", host.workspace_signature());
-            }
-            if host.form == Form::Run {
-                return "/* The host asks how launches went while it runs: there is no function on device arrays. */\n"
-                .to_string();
-            }
-            let status = match host.status {
-                Some(_) => "\n * Behind the stream, status[0] is a status.",
-                None => "",
-            };
-            format!(
-                "/* On arrays of the device, which the caller allocates; starts everything on the stream and\n \
-             * returns. Takes workspace of as many bytes as {}_workspace says.{status} */\n{};\n{};\n",
-                host.name,
-                host.device_signature(),
-                host.workspace_signature()
-            )
-        },
-    )
-}
-
-/// Kernels, and the function that launches them.
-fn device_text(kernel: &Kernel) -> String {
-    let mut host = Host::new(kernel);
-    host.number(&kernel.body);
-    let mut out = String::new();
-    for launch in &host.launches {
-        out.push_str(&launch.text);
-        out.push('\n');
-    }
-    if host.form == Form::Device || host.phases.is_some() {
-        out.push_str(&host.workspace_function());
-        out.push('\n');
-    }
-    out.push_str(&host.launching_functions());
-    out
+    gpu::kernel_text(unit, &API)
 }
 
 #[cfg(test)]

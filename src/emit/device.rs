@@ -19,12 +19,12 @@ pub(super) struct KernelText {
     pub arrays: Vec<ArrayId>,
 }
 
-/// The `__global__` function that runs `body`.
+/// The `__global__` function that runs `body`, with what its compiler is told of its threads.
 pub(super) fn kernel_function(
     kernel: &Kernel,
     name: &str,
     body: &[Stmt],
-    threads: u32,
+    bounds: &str,
 ) -> KernelText {
     let (mut vars, mut arrays) = used_names(body);
     let (own_vars, own_arrays) = (visit::declared(body), visit::declared_arrays(body));
@@ -57,11 +57,7 @@ pub(super) fn kernel_function(
         });
     }
     let list: Vec<&str> = params.iter().map(String::as_str).collect();
-    // With so many blocks that a multiprocessor has 1024 threads: ptxas, told of the threads
-    // alone, holds most kernels at 32 registers for the sake of 2048, and spills.
-    // No architecture since sm_75 runs fewer than 16 blocks at once; beyond that ptxas refuses.
-    let blocks = (1024 / threads.max(1)).clamp(1, 16);
-    let head = format!("static __global__ void __launch_bounds__({threads}, {blocks}) {name}(");
+    let head = format!("static __global__ void {bounds} {name}(");
     printer.out = wrap_call(&head, &list, ") {");
     printer.out.push('\n');
     printer.indent = 1;

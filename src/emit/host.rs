@@ -3,6 +3,7 @@
 mod stmts;
 
 use super::device::kernel_function;
+use super::gpu::Api;
 use super::kernel::Printer;
 use super::names::function;
 use super::phases::{self, Phases};
@@ -12,7 +13,6 @@ use super::wrap::wrap_call;
 use crate::loops::interface::{Arg, LevelArrays};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
-use crate::target::Target;
 use std::collections::BTreeSet;
 
 /// A kernel and what its launch hands over.
@@ -41,6 +41,7 @@ pub(super) enum Form {
 
 /// The host's side of one function.
 pub(super) struct Host<'k> {
+    pub(super) api: &'static Api,
     pub(super) kernel: &'k Kernel,
     pub(super) name: String,
     pub(super) printer: Printer<'k>,
@@ -59,7 +60,7 @@ pub(super) struct Host<'k> {
 }
 
 impl<'k> Host<'k> {
-    pub(super) fn new(kernel: &'k Kernel) -> Self {
+    pub(super) fn new(kernel: &'k Kernel, api: &'static Api) -> Self {
         let status = status::status(kernel);
         let form = if status.is_none() && grows(kernel) {
             Form::Run
@@ -67,13 +68,14 @@ impl<'k> Host<'k> {
             Form::Device
         };
         Host {
+            api,
             form,
             phases: phases::phases(kernel),
             status,
             named: BTreeSet::new(),
             read: BTreeSet::new(),
             kernel,
-            name: function(&kernel.name, Target::Cuda),
+            name: function(&kernel.name, api.target),
             printer: Printer::new(kernel),
             launches: Vec::new(),
             next: 0,
@@ -95,10 +97,10 @@ impl<'k> Host<'k> {
         };
         let launches = self.launches.clone();
         let (before, behind) = kernel.body.split_at(phases.at);
-        let mut count = Host::new(kernel).in_form(Form::Count);
+        let mut count = Host::new(kernel, self.api).in_form(Form::Count);
         count.launches.clone_from(&launches);
         count.named = phases::named(before);
-        let mut fill = Host::new(kernel).in_form(Form::Fill);
+        let mut fill = Host::new(kernel, self.api).in_form(Form::Fill);
         fill.launches = launches;
         visit::stmts(before, &mut |stmt| {
             fill.next += usize::from(matches!(stmt, Stmt::Device(Device::Launch { .. })));
@@ -115,7 +117,7 @@ impl<'k> Host<'k> {
 
     /// Names as prototypes have them.
     pub(super) fn printer_of_sizes(&self) -> Printer<'k> {
-        let mut host = Host::new(self.kernel).in_form(Form::Fill);
+        let mut host = Host::new(self.kernel, self.api).in_form(Form::Fill);
         let _ = host.params(true);
         host.printer
     }
@@ -140,7 +142,7 @@ impl<'k> Host<'k> {
             } else {
                 format!("{}_kernel", self.name)
             };
-            let text = kernel_function(self.kernel, &name, &body, threads);
+            let text = kernel_function(self.kernel, &name, &body, &(self.api.bounds)(threads));
             let mut aligned = Vec::new();
             for stmt in &body {
                 if let Stmt::Device(Device::Aligned { array, bytes }) = stmt {
@@ -225,18 +227,25 @@ impl<'k> Host<'k> {
         }
     }
 
-    pub(super) fn signature(&mut self, head: &str, with_arrays: bool, tail: &[&str]) -> String {
+    /// With arrays, memory and a stream, or of sizes alone.
+    pub(super) fn signature(&mut self, head: &str, with_arrays: bool) -> String {
         let mut params = self.params(with_arrays);
-        params.extend(tail.iter().map(ToString::to_string));
+        if with_arrays {
+            let memory = match self.form {
+                Form::Run => "sparsec_memory *memory",
+                Form::Device | Form::Count | Form::Fill => "void *workspace",
+            };
+            params.extend([memory.to_string(), format!("{} stream", self.api.stream)]);
+        }
         let list: Vec<&str> = params.iter().map(String::as_str).collect();
         wrap_call(head, &list, ")")
     }
 
     /// The prototype of `NAME_device`.
     pub(super) fn device_signature(&self) -> String {
-        let mut host = Host::new(self.kernel);
+        let mut host = Host::new(self.kernel, self.api);
         let head = format!("int {}_device(", self.name);
-        host.signature(&head, true, &["void *workspace", "cudaStream_t stream"])
+        host.signature(&head, true)
     }
 
     pub(super) fn param_names(&self) -> Vec<String> {

@@ -10,6 +10,7 @@ mod device;
 mod eager;
 pub mod entry;
 pub mod expr;
+mod gpu;
 mod host;
 pub mod kernel;
 mod literal;

@@ -2,6 +2,7 @@
 //! `NAME_count_device`, which counts, and `NAME_fill_device`, which stores in what the caller has
 //! allocated by then. Between them is the fetch of a kernel's body.
 
+use super::gpu::Api;
 use super::host::{Form, Host};
 use super::types::c_type;
 use crate::loops::device::{definitions, inlined};
@@ -91,9 +92,9 @@ pub(super) fn named(body: &[Stmt]) -> BTreeSet<ArrayId> {
 }
 
 /// The prototypes of both functions, and what a caller does between them.
-pub(super) fn prototypes(kernel: &Kernel, phases: &Phases) -> String {
-    let signature = |form| Host::new(kernel).in_form(form).phase_signature();
-    let host = Host::new(kernel);
+pub(super) fn prototypes(kernel: &Kernel, phases: &Phases, api: &'static Api) -> String {
+    let signature = |form| Host::new(kernel, api).in_form(form).phase_signature();
+    let host = Host::new(kernel, api);
     let printer = host.printer_of_sizes();
     let total = |var: &VarId| printer.var(*var).to_string();
     let totals: Vec<String> = phases.vars.iter().map(total).collect();
@@ -119,18 +120,14 @@ pub(super) fn prototypes(kernel: &Kernel, phases: &Phases) -> String {
 impl Host<'_> {
     /// The prototype of one of the two functions.
     pub(super) fn phase_signature(&mut self) -> String {
-        let (name, tail): (&str, &[&str]) = match self.form {
-            Form::Count => ("count_device", &["void *workspace", "cudaStream_t stream"]),
-            Form::Fill => ("fill_device", &["void *workspace", "cudaStream_t stream"]),
-            Form::Run => ("run", &["sparsec_memory *memory", "cudaStream_t stream"]),
-            Form::Device => ("device", &["void *workspace", "cudaStream_t stream"]),
-        };
-        let linkage = match self.form {
-            Form::Run => "static ",
-            Form::Device | Form::Count | Form::Fill => "",
+        let (linkage, name) = match self.form {
+            Form::Count => ("", "count_device"),
+            Form::Fill => ("", "fill_device"),
+            Form::Run => ("static ", "run"),
+            Form::Device => ("", "device"),
         };
         let head = format!("{linkage}int {}_{name}(", self.name);
-        self.signature(&head, true, tail)
+        self.signature(&head, true)
     }
 
     /// What is counted, as the first function takes it and the second is told.

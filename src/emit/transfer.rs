@@ -2,13 +2,13 @@
 //! results back.
 
 use super::entry::{Entry, is_kept, qualifier, renewing, returned, tensors};
+use super::gpu::Api;
 use super::host::Form;
 use super::phases::Phases;
 use super::stmt::error_name;
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{ArrayId, Expr, Kernel, Stmt, Storage};
-use crate::target::Target;
 
 /// An array that is allocated once its size is counted: where it stands among the arguments, and
 /// its name.
@@ -16,20 +16,20 @@ type Later = (usize, ArrayId, String);
 
 /// The definition of the checked function of a GPU's kernel: copies to the device and back.
 #[must_use]
-pub fn cuda_definition(kernel: &Kernel) -> String {
-    let mut entry = Entry::new(kernel, Target::Cuda);
+pub(super) fn definition(kernel: &Kernel, api: &'static Api) -> String {
+    let mut entry = Entry::new(kernel, api.target);
     entry.begin();
-    entry.device_call();
+    entry.device_call(api);
     entry.line("return SPARSEC_OK;");
     entry.out.push_str("}\n");
-    entry.out + &renewing(kernel, Target::Cuda)
+    entry.out + &renewing(kernel, api.target)
 }
 
 impl Entry<'_> {
     /// Copies what the device needs, launches, and fetches the results.
-    fn device_call(&mut self) {
+    fn device_call(&mut self, api: &'static Api) {
         let kernel = self.kernel;
-        let host = super::host::Host::new(kernel);
+        let host = super::host::Host::new(kernel, api);
         let grown = host.grown();
         let phases = host.phases.as_ref();
         let counts = super::host::returned_counts(kernel);

@@ -7,15 +7,15 @@ use crate::loops::ir::{Stmt, Storage};
 impl Host<'_> {
     /// The prototype of `NAME_workspace`.
     pub(super) fn workspace_signature(&self) -> String {
-        let mut host = Host::new(self.kernel);
+        let mut host = Host::new(self.kernel, self.api);
         let head = format!("size_t {}_workspace(", self.name);
-        host.signature(&head, false, &[])
+        host.signature(&head, false)
     }
 
     pub(super) fn workspace_function(&self) -> String {
-        let mut host = Host::new(self.kernel);
+        let mut host = Host::new(self.kernel, self.api);
         let head = format!("size_t {}_workspace(", self.name);
-        let signature = host.signature(&head, false, &[]);
+        let signature = host.signature(&head, false);
         let mut out = format!("{signature} {{\n");
         host.printer.indent = 1;
         let unused: Vec<String> = host
