@@ -28,6 +28,9 @@ pub struct Properties {
     /// What functions of its runtime begin with; also the heading of the words that its headers take
     /// (`emit/taken/words.list`).
     pub api: Option<&'static str>,
+    /// Threads that follow one another and exchange values without memory, a power of two: those of
+    /// a warp of the hardware.
+    pub lanes: u32,
 }
 
 impl Target {
@@ -50,6 +53,7 @@ impl Target {
                 fetches: true,
                 is_cpp: false,
                 api: None,
+                lanes: 1,
             },
             Target::Cuda => Properties {
                 word: "cuda",
@@ -58,6 +62,7 @@ impl Target {
                 fetches: false,
                 is_cpp: true,
                 api: Some("cuda"),
+                lanes: 32,
             },
         }
     }

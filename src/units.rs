@@ -65,7 +65,7 @@ pub enum GpuLevel {
     Thread,
 }
 
-/// A segment group: `size` threads (2, 4, 8, 16 or 32) that reduce together (001, 4).
+/// A segment group: `size` threads (2, 4, 8 and so on, up to a target's lanes) that reduce together (001, 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     pub size: u32,

@@ -65,7 +65,7 @@ fn all_stages(compiled: &Compiled) -> usize {
         let mut kernel = lower(graph).unwrap().kernel;
         reads_back(&kernel);
         for pass in passes::of(compiled.target) {
-            kernel = passes::run(kernel, &[*pass]).unwrap();
+            kernel = passes::run(kernel, &[*pass], compiled.target).unwrap();
             reads_back(&kernel);
             count += 1;
         }

@@ -21,7 +21,8 @@
 //!   let i = 0 ; error: `i` is declared twice
 //! ```
 
-use sparsec::loops::{passes, text, verify};
+use sparsec::loops::{device, passes, text, verify};
+use sparsec::target::Target;
 use std::path::{Path, PathBuf};
 
 /// The files, in order.
@@ -138,7 +139,7 @@ impl Case {
             return Err(found.join("\n"));
         }
         let list: Vec<passes::Pass> = names.iter().map(|name| pass(name)).collect();
-        Ok(match passes::run(before.clone(), &list) {
+        Ok(match passes::run(before.clone(), &list, Target::Cuda) {
             Ok(after) => {
                 let printed = text::print(&after);
                 assert_eq!(text::print(&text::read(&printed).unwrap()), printed);
@@ -241,5 +242,18 @@ fn rules_that_are_switched_off_stand_in_their_files() {
             file = line.trim().to_string();
             text = plain(&std::fs::read_to_string(root.join(&file)).unwrap());
         }
+    }
+}
+
+/// Threads that exchange values without memory reduce so, however many a target has.
+#[test]
+fn reductions_take_as_many_lanes_as_there_are() {
+    let lines = "kernel k\n  var t: int64\n  var s: double mut\n  array x: double input\n  array y: double output\n\
+                 body\n  let s = 0.0\n  for t in 0..64 thread.x reduce(+ s)\n    s += x[t]\n  y[0] = s\n";
+    let kernel = text::read(lines).unwrap();
+    for (lanes, last) in [(32, "over 2 by 32 in scratch"), (64, "over lanes(64)")] {
+        let placed = text::print(&device::place(kernel.clone(), lanes).unwrap());
+        let mut reductions = placed.lines().filter(|line| line.contains("reduce("));
+        assert!(reductions.next_back().unwrap().ends_with(last), "{placed}");
     }
 }

@@ -339,7 +339,7 @@ pub(super) fn lowered(
 /// # Errors
 /// What the target has no place for.
 pub(super) fn placed(function: &Function, kernel: Kernel, target: Target) -> Diagnosed<Kernel> {
-    loops::passes::run(kernel, loops::passes::of(target))
+    loops::passes::run(kernel, loops::passes::of(target), target)
         .map_err(|refusal| vec![not_placed(function, refusal)])
 }
 

@@ -104,14 +104,17 @@ fn gpu_unit(
             ));
         };
         let value = arguments.constants.eval(size)?;
+        let lanes = arguments.target.properties().lanes;
         let size = match u32::try_from(value) {
-            Ok(size) if (2..=32).contains(&size) && size.is_power_of_two() => size,
+            Ok(size) if (2..=lanes).contains(&size) && size.is_power_of_two() => size,
             Ok(_) | Err(_) => {
+                let sizes = (1..lanes.ilog2()).map(|bits| (1_u32 << bits).to_string());
+                let smaller: Vec<String> = sizes.collect();
                 return Err(Diagnostic::error(
                     codes::GROUP,
                     size.span,
                     format!("{value} threads are no group"),
-                    "2, 4, 8, 16 or 32",
+                    format!("{} or {lanes}", smaller.join(", ")),
                 )
                 .with_help(format!("write `{usage}`")));
             }

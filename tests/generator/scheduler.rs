@@ -127,7 +127,8 @@ pub fn after(graph: &Graph, command: &str, cuda: bool) -> Tried {
 fn lowered(graph: &Graph, cuda: bool) -> Result<(), Refusal> {
     let lowered = lower::lower(graph).map_err(|errors| Refusal::of_lowering(&errors))?;
     if cuda {
-        device::place(lowered.kernel).map_err(|refusal| Refusal::of_placing(&refusal))?;
+        let lanes = Target::Cuda.properties().lanes;
+        device::place(lowered.kernel, lanes).map_err(|refusal| Refusal::of_placing(&refusal))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::loops::ir::{
 };
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Elements that an array has room for at first.
 const FIRST_ROOM: i64 = 1024;
@@ -71,7 +71,7 @@ impl Growth {
     pub(super) fn place(
         self,
         kernel: &mut Kernel,
-        rooms: &mut BTreeMap<ArrayId, Expr>,
+        launches: &mut segments::Launches,
         before: &[Stmt],
     ) -> Result<(Retry, Vec<Stmt>), Refusal> {
         let needs = kernel.fresh_array("needs", ScalarType::I64, Storage::Local);
@@ -91,7 +91,7 @@ impl Growth {
         let mut all: Vec<Stmt> = (0..slots).map(|at| note(needs, at, b::int(0))).collect();
         all.append(&mut body);
         failures(&mut all, needs, fail);
-        let launch = segments::launch(kernel, all, before, rooms)?;
+        let launch = segments::launch(kernel, all, before, launches)?;
         let retry = Retry {
             rooms: self.rooms,
             needs,

@@ -67,7 +67,7 @@ pub enum Scope {
 /// Threads that reduce together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReduceScope {
-    /// Aligned groups of so many consecutive threads, at most 32.
+    /// Aligned groups of so many consecutive threads, no more than exchange values without memory.
     Lanes(u32),
     /// Every `stride`th thread, `count` of them; all threads of the block take part.
     /// `scratch` is shared and has an element for each thread.

@@ -55,23 +55,27 @@ impl Refusal {
 /// Definitions of immutable variables, to see through them.
 pub type Definitions = BTreeMap<VarId, Expr>;
 
-/// Cuts a kernel into host statements and launches.
+/// Cuts a kernel into host statements and launches, in which so many threads that follow one another
+/// exchange values without memory.
 ///
 /// # Errors
 /// Loops over blocks where only the device knows whether they run, workspaces whose size
 /// the host does not know or that are too large, threads that would wait for threads
 /// that never come.
-pub fn place(mut kernel: Kernel) -> Result<Kernel, Refusal> {
+pub fn place(mut kernel: Kernel, lanes: u32) -> Result<Kernel, Refusal> {
     counts::introduce(&mut kernel);
     let body = std::mem::take(&mut kernel.body);
     let mut segments = segments::cut(&mut kernel, body)?;
     scalars::to_memory(&mut kernel, &mut segments);
-    let mut rooms = BTreeMap::new();
+    let mut launches = segments::Launches {
+        lanes,
+        rooms: BTreeMap::new(),
+    };
     let mut placed = Vec::new();
     for segment in segments {
-        segments::place(&mut kernel, segment, &mut rooms, &mut placed)?;
+        segments::place(&mut kernel, segment, &mut launches, &mut placed)?;
     }
-    rooms::size_rooms(&mut placed, &rooms)?;
+    rooms::size_rooms(&mut placed, &launches.rooms)?;
     kernel.body = placed;
     Ok(kernel)
 }

@@ -317,6 +317,14 @@ fn has_regions(stmt: &Stmt) -> bool {
     visit::any(std::slice::from_ref(stmt), &region)
 }
 
+/// What all launches of a kernel go by, and what they need together.
+pub(super) struct Launches {
+    /// Threads that exchange values without memory.
+    pub lanes: u32,
+    /// Arrays with a part for each unit, and how many units there are.
+    pub rooms: BTreeMap<ArrayId, Expr>,
+}
+
 /// Turns a segment into host statements.
 ///
 /// # Errors
@@ -324,25 +332,25 @@ fn has_regions(stmt: &Stmt) -> bool {
 pub(super) fn place(
     kernel: &mut Kernel,
     segment: Segment,
-    rooms: &mut BTreeMap<ArrayId, Expr>,
+    launches: &mut Launches,
     out: &mut Vec<Stmt>,
 ) -> Result<(), Refusal> {
     match segment {
         Segment::Host(stmt) => out.push(stmt),
         Segment::Run(body) | Segment::Grid(body) => {
-            out.push(launch(kernel, body, out, rooms)?);
+            out.push(launch(kernel, body, out, launches)?);
         }
         Segment::Fill(stmt) => out.extend(fill(kernel, stmt)),
         Segment::Each(stmt) => out.extend(each(kernel, stmt)),
         Segment::Growth(growth) => {
-            let (retry, prelude) = growth.place(kernel, rooms, out)?;
+            let (retry, prelude) = growth.place(kernel, launches, out)?;
             out.extend(prelude);
             out.push(Stmt::Device(Device::Retry(retry)));
         }
         Segment::Control(mut head, inner) => {
             for (body, segments) in visit::bodies_mut(&mut head).into_iter().zip(inner) {
                 for segment in segments {
-                    place(kernel, segment, rooms, body)?;
+                    place(kernel, segment, launches, body)?;
                 }
             }
             out.push(head);
@@ -359,14 +367,14 @@ pub(super) fn launch(
     kernel: &mut Kernel,
     body: Vec<Stmt>,
     before: &[Stmt],
-    rooms: &mut BTreeMap<ArrayId, Expr>,
+    launches: &mut Launches,
 ) -> Result<Stmt, Refusal> {
     let vars = kernel.vars.clone();
     let mut known = definitions(&body, &|v| vars[v.index()].mutable);
     // What the host knows is no parameter of the sizes of a grid.
     let host = definitions(before, &|v| vars[v.index()].mutable);
     known.extend(host.iter().map(|(v, e)| (*v, e.clone())));
-    let mut shape = Shape::of(&body, &known);
+    let mut shape = Shape::of(&body, &known, launches.lanes);
     for e in &mut shape.grid {
         *e = inlined(e, &known);
     }
@@ -375,11 +383,11 @@ pub(super) fn launch(
     super::vectors::promise(spmd.kernel, &spmd.known, &mut body);
     let (shape, used) = (spmd.shape.clone(), std::mem::take(&mut spmd.rooms));
     for (room, units) in used {
-        let units = match rooms.remove(&room) {
+        let units = match launches.rooms.remove(&room) {
             Some(other) => b::max(other, units),
             None => units,
         };
-        rooms.insert(room, units);
+        launches.rooms.insert(room, units);
     }
     Ok(Stmt::Device(Device::Launch {
         grid: shape.grid,

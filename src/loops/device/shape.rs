@@ -23,8 +23,6 @@ const MOST_THREADS: u32 = 1024;
 /// Threads along x, and along y and z, where the number is free.
 const SOME_THREADS: u32 = 256;
 const FEW_THREADS: u32 = 8;
-/// The lanes of a hardware warp.
-pub(super) const LANES: u32 = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
@@ -32,6 +30,8 @@ pub(super) struct Shape {
     /// Blocks take turns along this axis, so many at a time.
     pub turns: [Option<i64>; 3],
     pub threads: [u32; 3],
+    /// Threads that follow one another and exchange values without memory: a warp of the hardware.
+    pub lanes: u32,
     /// Threads of a warp, and warps of a block, if loops run over warps.
     pub warps: Option<(u32, u32)>,
 }
@@ -53,13 +53,14 @@ struct Found {
 impl Shape {
     /// The shape that the loops of `body` ask for.
     #[must_use]
-    pub(super) fn of(body: &[Stmt], known: &Definitions) -> Self {
+    pub(super) fn of(body: &[Stmt], known: &Definitions, lanes: u32) -> Self {
         let mut found = Vec::new();
         collect(body, false, &mut found);
         let mut shape = Shape {
             grid: [b::int(1), b::int(1), b::int(1)],
             turns: [None; 3],
             threads: [1; 3],
+            lanes,
             warps: None,
         };
         for axis in Axis::ALL {
@@ -115,10 +116,10 @@ impl Shape {
         let mut lanes = 1;
         let mut inside = 1;
         for f in of(GpuLevel::Thread, Axis::X, true) {
-            lanes = lanes.max(rounded(most(f, LANES), f.reduces, f.group));
+            lanes = lanes.max(self.rounded(most(f, self.lanes), f));
         }
         for f in of(GpuLevel::Thread, Axis::X, false) {
-            inside = inside.max(rounded(most(f, SOME_THREADS), f.reduces, f.group));
+            inside = inside.max(self.rounded(most(f, SOME_THREADS), f));
         }
         let mut warps = 0;
         for f in of(GpuLevel::Warp, Axis::X, false) {
@@ -133,7 +134,7 @@ impl Shape {
         for axis in [Axis::Y, Axis::Z] {
             for in_warp in [false, true] {
                 for f in of(GpuLevel::Thread, axis, in_warp) {
-                    let own = rounded(most(f, FEW_THREADS), false, f.group);
+                    let own = most(f, FEW_THREADS).next_multiple_of(f.group);
                     let at = axis as usize;
                     self.threads[at] = self.threads[at].max(own);
                 }
@@ -148,6 +149,18 @@ impl Shape {
         }
     }
 
+    /// So many threads along x that groups of them are whole.
+    fn rounded(&self, n: u32, f: &Found) -> u32 {
+        let n = n.next_multiple_of(f.group);
+        if !f.reduces {
+            n
+        } else if n <= self.lanes {
+            n.next_power_of_two()
+        } else {
+            n.next_multiple_of(self.lanes)
+        }
+    }
+
     /// The threads of a block, as units that may meet.
     pub(super) fn all_threads(&self) -> Threads {
         Threads {
@@ -159,18 +172,6 @@ impl Shape {
     /// Threads of a block.
     pub(super) fn total(&self) -> u32 {
         self.threads.iter().product()
-    }
-}
-
-/// So many threads that groups of them are whole.
-fn rounded(n: u32, reduces: bool, group: u32) -> u32 {
-    let n = n.div_ceil(group) * group;
-    if !reduces {
-        n
-    } else if n <= LANES {
-        n.next_power_of_two()
-    } else {
-        n.div_ceil(LANES) * LANES
     }
 }
 

@@ -5,7 +5,6 @@ use super::barriers::Pending;
 use super::groups::has_segments;
 use super::ir::{Device, ReduceScope};
 use super::segments::is_literal;
-use super::shape::LANES;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
 use crate::loops::effects::Around;
@@ -236,20 +235,23 @@ impl Spmd<'_> {
             }
         }
         let x = unit.level == GpuLevel::Thread && unit.axis == Axis::X;
-        if x && count <= LANES && count.is_power_of_two() {
+        if x && count <= self.shape.lanes && count.is_power_of_two() {
             push(ReduceScope::Lanes(count));
             return Ok(());
         }
         if place.partial || (place.warp && self.shape.warps.is_some_and(|(_, warps)| warps > 1)) {
             return Err(Refusal::new(
                 "threads of a part of a block reduce together only inside a warp",
-                "`split` the loop by 32 or less, and share out its inner part along x, as `GPUThread`",
+                format!(
+                    "`split` the loop by {} or less, and share out its inner part along x, as `GPUThread`",
+                    self.shape.lanes
+                ),
             ));
         }
-        let row = self.shape.threads[0];
+        let (row, warp) = (self.shape.threads[0], self.shape.lanes);
         let (lanes, stride) = match (unit.level, unit.axis) {
             (GpuLevel::Warp, _) => (1, self.shape.warps.map_or(1, |(lanes, _)| lanes)),
-            (_, Axis::X) if count % LANES == 0 => (LANES, LANES),
+            (_, Axis::X) if count.is_multiple_of(warp) => (warp, warp),
             (_, Axis::X) => (1, 1),
             (_, Axis::Y) => (1, row),
             (_, Axis::Z) => (1, row * self.shape.threads[1]),

@@ -3,7 +3,6 @@
 use super::Refusal;
 use super::barriers::Pending;
 use super::ir::{Device, Scope};
-use super::shape::LANES;
 use super::spmd::{Site, Spmd, inside};
 use crate::loops::build as b;
 use crate::loops::ir::{Axis, Expr, Stmt};
@@ -63,7 +62,9 @@ impl Spmd<'_> {
             .into_iter()
             .all(|axis| place.axes.contains(&axis) || self.shape.threads[axis as usize] == 1);
         let scope = match (place.warp, self.shape.warps) {
-            (true, Some((lanes, _))) if one_row && lanes <= LANES && lanes.is_power_of_two() => {
+            (true, Some((lanes, _)))
+                if one_row && lanes <= self.shape.lanes && lanes.is_power_of_two() =>
+            {
                 Scope::Lanes(lanes)
             }
             (true, Some((_, 1))) | (false, _) if !place.partial => Scope::Block,
