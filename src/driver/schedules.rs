@@ -192,7 +192,8 @@ fn carried(
         )
         .into());
     };
-    if one.target != target {
+    // What is written for blocks and threads fits all targets that have them.
+    if one.target.properties().has_blocks != target.properties().has_blocks {
         let word = one.target.properties().word;
         return Err(refuse(
             format!("`{short}` is for the target {word}"),
