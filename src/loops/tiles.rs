@@ -56,8 +56,9 @@ impl Test {
             let mut here = Vec::new();
             tiles(std::slice::from_ref(stmt), &mut here);
             if !here.is_empty() {
-                // Not yet known where the test would stand.
-                let inner = visit::declared(&body[first.unwrap_or(at)..]);
+                // Not yet known where the test would stand, or another number there.
+                let tested = &body[first.unwrap_or(at)..];
+                let inner = &visit::declared(tested) | &visit::changed(tested);
                 let unknown =
                     |node: &Expr| matches!(node.kind, ExprKind::Var(v) if inner.contains(&v));
                 here.retain(|condition| !condition.any(unknown));
