@@ -88,6 +88,9 @@ impl Printer<'_> {
                 self.text(&crate::loops::build::flat(parent, extent, coordinate))
             }
             ExprKind::Select(c, a, b) => {
+                if let Some(text) = self.first(e) {
+                    return (text, PRIMARY);
+                }
                 let chosen = self.chosen(a, b);
                 let (left, right) = self.operands(chosen, (a, TERNARY), (b, TERNARY));
                 (format!("{} ? {left} : {right}", self.at(c, OR)), TERNARY)
@@ -313,7 +316,7 @@ impl Printer<'_> {
     }
 
     /// An operand as a vector.
-    fn wide(&self, e: &Expr, ty: &str) -> String {
+    pub(super) fn wide(&self, e: &Expr, ty: &str) -> String {
         match self.lanes.as_ref().is_some_and(|lanes| lanes.is_wide(e)) {
             true => self.expr(e),
             false => format!("{} - ({ty}){{0}}", self.at(e, SUM)),
@@ -391,7 +394,7 @@ fn lanes_of(name: &str, ty: &str, [a, b]: [String; 2]) -> String {
 }
 
 /// A macro's argument: commas in braces would end it.
-fn argument(text: String) -> String {
+pub(super) fn argument(text: String) -> String {
     if text.contains('{') {
         format!("({text})")
     } else {

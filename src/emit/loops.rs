@@ -175,7 +175,8 @@ impl Printer<'_> {
         let ExprKind::Select(cond, ..) = &value.kind else {
             return None;
         };
-        if !self.lanes.as_ref()?.varies(cond) {
+        let lanes = self.lanes.as_ref()?;
+        if !lanes.varies(cond) || lanes.first(value).is_some() {
             return None;
         }
         let lanes = self.lanes.take()?;
@@ -185,6 +186,43 @@ impl Printer<'_> {
         let ty = lane_type(value.ty, lanes.count);
         self.lanes = Some(lanes);
         Some(self.lane_values(&ty, each))
+    }
+
+    /// The elements that the first lanes load, as a vector.
+    pub(super) fn first(&self, value: &Expr) -> Option<String> {
+        let lanes = self.lanes.as_ref()?;
+        let (array, at, end) = lanes.first(value)?;
+        let ty = lane_type(value.ty, lanes.count);
+        let (at, end) = (lanes.settled(&at), lanes.settled(&end));
+        let (at, end) = (self.compared(&at), self.compared(&end));
+        let array = self.array(array);
+        Some(format!("SPARSEC_LANES_FIRST({ty}, {array}, {at}, {end})"))
+    }
+
+    /// What only the first lanes store.
+    pub(super) fn stored_first(&self, stmt: &Stmt) -> Option<String> {
+        let lanes = self.lanes.as_ref()?;
+        let Stmt::If { cond, .. } = stmt else {
+            return None;
+        };
+        let Stmt::Store {
+            array,
+            index,
+            value,
+            ..
+        } = lanes.stored_first(stmt)?
+        else {
+            return None;
+        };
+        let (at, end) = lanes.before(cond)?;
+        let count = lanes.settled(&b::sub(end, at));
+        let ty = lane_type(value.ty, lanes.count);
+        let at = self.compared(&lanes.settled(index));
+        let (count, value) = (self.compared(&count), self.wide(value, &ty));
+        let (array, value) = (self.array(*array), super::expr::argument(value));
+        Some(format!(
+            "SPARSEC_LANES_STORE({ty}, {array}, {at}, {count}, {value});"
+        ))
     }
 
     /// Declares a sum for each lane in the place of those that a loop in lanes makes; returns

@@ -143,7 +143,10 @@ impl Printer<'_> {
                 self.block(body);
                 self.line("}");
             }
-            Stmt::If { .. } => self.if_chain(stmt),
+            Stmt::If { .. } => match self.stored_first(stmt) {
+                Some(text) => self.line(&text),
+                None => self.if_chain(stmt),
+            },
             Stmt::Alloc {
                 array,
                 count,

@@ -2,7 +2,7 @@
 
 use super::build as b;
 use super::device::{Definitions, inlined};
-use super::ir::{Expr, ExprKind, Stmt, VarId};
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Stmt, VarId};
 use super::linear::Linear;
 use super::visit;
 
@@ -61,6 +61,53 @@ impl Lanes {
     #[must_use]
     pub fn varies(&self, index: &Expr) -> bool {
         inlined(index, &self.known).reads(self.var)
+    }
+
+    /// The elements that the first lanes load, zeros in the others, as `at < end ? array[at] : 0`
+    /// (see [`super::partial`]): the array, where the first one lies, and where they end.
+    #[must_use]
+    pub fn first(&self, e: &Expr) -> Option<(ArrayId, Expr, Expr)> {
+        let ExprKind::Select(cond, load, other) = &e.kind else {
+            return None;
+        };
+        let ExprKind::Load { array, index } = &load.kind else {
+            return None;
+        };
+        let (at, end) = self.before(cond)?;
+        let zero = matches!(other.kind, ExprKind::Literal(l) if l.is_zero());
+        let lies = zero && self.stride(index) == Some(1);
+        let end = match at == **index {
+            true => end,
+            false => b::add((**index).clone(), b::sub(end, at)),
+        };
+        lies.then(|| (*array, (**index).clone(), end))
+    }
+
+    /// What a statement stores that tests whether the lane is one of the first.
+    #[must_use]
+    pub fn stored_first<'s>(&self, stmt: &'s Stmt) -> Option<&'s Stmt> {
+        let Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } = stmt
+        else {
+            return None;
+        };
+        let [store @ Stmt::Store { op: None, .. }] = then.as_slice() else {
+            return None;
+        };
+        (otherwise.is_empty() && self.before(cond).is_some()).then_some(store)
+    }
+
+    /// Of a test that only the first lanes pass, `at < end`: its sides.
+    #[must_use]
+    pub fn before(&self, cond: &Expr) -> Option<(Expr, Expr)> {
+        let ExprKind::Binary(BinaryOp::Lt, at, end) = &cond.kind else {
+            return None;
+        };
+        let fits = self.stride(at) == Some(1) && !self.varies(end);
+        fits.then(|| ((**at).clone(), (**end).clone()))
     }
 
     /// An expression as the lane of this number sees it, where subscripts that advance with

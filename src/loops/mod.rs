@@ -21,6 +21,7 @@ pub mod lanes;
 pub mod linear;
 pub mod operands;
 pub mod own;
+mod partial;
 pub mod passes;
 pub mod repeated;
 pub mod restored;

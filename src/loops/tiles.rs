@@ -13,6 +13,7 @@ use super::copy::{copied, end_of_full};
 use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Run, Stmt, VarId};
 use super::lanes::Lanes;
 use super::linear::{self, Linear};
+use super::partial;
 use super::trips::{self, Bounds, Trips};
 use super::visit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,12 +112,8 @@ impl Splitter<'_> {
         } = test;
         let mut full: Vec<Stmt> = body.drain(first..=last).collect();
         let mut rest = copied(self.kernel, &full);
-        let mut rooms = BTreeMap::new();
-        visit::stmts(&rest, &mut |stmt| {
-            if let Stmt::Declare { array, count } = stmt {
-                rooms.insert(*array, *count);
-            }
-        });
+        partial::by_vectors(self.kernel, &mut rest);
+        let rooms = visit::rooms(&rest);
         keep_short(&mut rest, &rooms);
         fix_bounds(&mut full, &conditions);
         self.list(&mut full);
@@ -370,8 +367,17 @@ fn fills(stmt: &Stmt, rooms: &BTreeMap<ArrayId, u64>, (var, count): (VarId, i64)
     else {
         return false;
     };
+    matches!(value.kind, ExprKind::Literal(_)) && has_room(rooms, (*array, index), (var, count))
+}
+
+/// Whether a place in a workspace has room for `count` iterations of the loop over `var`, from 0 on.
+pub(super) fn has_room(
+    rooms: &BTreeMap<ArrayId, u64>,
+    (array, index): (ArrayId, &Expr),
+    (var, count): (VarId, i64),
+) -> bool {
     let is_var = |e: &Expr| e.kind == ExprKind::Var(var);
-    let declared = rooms.get(array).and_then(|&room| i64::try_from(room).ok());
+    let declared = rooms.get(&array).and_then(|&room| i64::try_from(room).ok());
     let room = if is_var(index) {
         declared
     } else if let ExprKind::Locate(_, extent, coordinate) = &index.kind {
@@ -379,7 +385,7 @@ fn fills(stmt: &Stmt, rooms: &BTreeMap<ArrayId, u64>, (var, count): (VarId, i64)
     } else {
         None
     };
-    matches!(value.kind, ExprKind::Literal(_)) && room.is_some_and(|room| room >= count)
+    room.is_some_and(|room| room >= count)
 }
 
 /// Whether the loop over `var` stores elements that do not lie side by side.

@@ -2,7 +2,7 @@
 
 use super::ir::{ArrayId, Expr, ExprKind, Stmt, VarId};
 use super::operands::{Operand, OperandMut, VarUse};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls `f` on every expression node below (and on) `e`.
 pub fn expr(e: &Expr, f: &mut impl FnMut(&Expr)) {
@@ -117,6 +117,18 @@ fn vars_as(body: &[Stmt], is: impl Fn(VarUse) -> bool) -> BTreeSet<VarId> {
 pub fn declared_arrays(body: &[Stmt]) -> BTreeSet<ArrayId> {
     let mut found = BTreeSet::new();
     stmts(body, &mut |stmt| found.extend(stmt.declares_array()));
+    found
+}
+
+/// How many elements the arrays of constant size have that `body` declares, nested statements included.
+#[must_use]
+pub fn rooms(body: &[Stmt]) -> BTreeMap<ArrayId, u64> {
+    let mut found = BTreeMap::new();
+    stmts(body, &mut |stmt| {
+        if let Stmt::Declare { array, count } = stmt {
+            found.insert(*array, *count);
+        }
+    });
     found
 }
 

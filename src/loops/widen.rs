@@ -27,9 +27,13 @@ use super::ir::{
     Stmt, UnaryOp, VarId,
 };
 use super::lanes::Lanes;
+use super::tiles::has_room;
 use super::trips::{Bounds, Trips};
 use super::visit;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The arrays of constant size, and how many elements they have.
+type Rooms = BTreeMap<ArrayId, u64>;
 
 /// Bytes of the widest vectors; processors with narrower ones take several.
 const WIDEST: i64 = 64;
@@ -43,19 +47,14 @@ const OPEN: usize = 32;
 /// Marks the loops that can run so.
 #[must_use]
 pub fn widen(mut kernel: Kernel) -> Kernel {
-    let mut fixed = BTreeSet::new();
-    visit::stmts(&kernel.body, &mut |stmt| {
-        if let Stmt::Declare { array, .. } = stmt {
-            fixed.insert(*array);
-        }
-    });
+    let fixed = visit::rooms(&kernel.body);
     let mut body = std::mem::take(&mut kernel.body);
     list(&mut kernel, &fixed, &mut body);
     kernel.body = body;
     kernel
 }
 
-fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
+fn list(kernel: &mut Kernel, fixed: &Rooms, body: &mut Vec<Stmt>) {
     let mut at = 0;
     while at < body.len() {
         if let Some(parts) = open(kernel, &body[at]) {
@@ -89,7 +88,8 @@ fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
             } else if let (Some(count), Some(end)) = (trips.most, trips.rest())
                 && lanes(kernel, Some(fixed), (*var, count, body), reductions)
                     .is_some_and(|lanes| i64::from(lanes) == count)
-                && tested(*var, &end, body)
+                && b::as_int(lo) == Some(0)
+                && tested((*var, count), &end, body, fixed)
             {
                 *hi = b::add(lo.clone(), b::int(count));
                 *most = Some(count);
@@ -159,13 +159,26 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
     Some([end, full, rest])
 }
 
-/// Lets all lanes add to the workspace, those from `end` on zeros. Only sums of elements that
-/// are loaded one by one: a compiler does the others in vectors with a mask.
-fn tested(var: VarId, end: &Expr, body: &mut Vec<Stmt>) -> bool {
+/// Lets all lanes add to a workspace that has room for them, those from `end` on zeros. Only sums of
+/// elements that are loaded one by one: a compiler does the others in vectors with a mask.
+fn tested((var, count): (VarId, i64), end: &Expr, body: &mut Vec<Stmt>, fixed: &Rooms) -> bool {
     let plan = Lanes::of(var, 1, body);
-    let [before @ .., Stmt::Store { op, value, .. }] = body.as_mut_slice() else {
+    let [
+        before @ ..,
+        Stmt::Store {
+            array,
+            index,
+            op,
+            value,
+            ..
+        },
+    ] = body.as_mut_slice()
+    else {
         return false;
     };
+    if !has_room(fixed, (*array, index), (var, count)) {
+        return false;
+    }
     let scattered = plan.scatters(value);
     let subscripts = before
         .iter()
@@ -187,19 +200,22 @@ fn tested(var: VarId, end: &Expr, body: &mut Vec<Stmt>) -> bool {
 
 /// How many iterations run at a time. Where `fixed` is given, only in a loop that uses one of
 /// these arrays.
-fn lanes(
+pub(super) fn lanes(
     kernel: &Kernel,
-    fixed: Option<&BTreeSet<ArrayId>>,
+    fixed: Option<&Rooms>,
     (var, count, body): (VarId, i64, &[Stmt]),
     reductions: &[(ReduceOp, VarId)],
 ) -> Option<u32> {
     let plan = Lanes::of(var, 1, body);
     let mut ty = None;
-    let is_fixed = |array: &ArrayId| fixed.is_some_and(|fixed| fixed.contains(array));
+    let is_fixed = |array: &ArrayId| fixed.is_some_and(|fixed| fixed.contains_key(array));
     let mut local = fixed.is_none();
     let mut stored: Vec<(ArrayId, Expr)> = Vec::new();
     let mut summed = BTreeSet::new();
-    for stmt in body {
+    for stmt in body
+        .iter()
+        .map(|stmt| plan.stored_first(stmt).unwrap_or(stmt))
+    {
         if let Stmt::Assign { var, op, value: e } = stmt {
             // A sum for each lane, which are added up after the loop.
             let sum = (ReduceOp::Add, *var);
@@ -238,7 +254,10 @@ fn lanes(
         .then_some(())?;
     // What one lane stores no other reads or stores.
     let mut apart = true;
-    for stmt in body {
+    for stmt in body
+        .iter()
+        .map(|stmt| plan.stored_first(stmt).unwrap_or(stmt))
+    {
         visit::own_exprs(stmt, &mut |e| {
             visit::expr(e, &mut |node| {
                 apart &= !matches!(node.kind, ExprKind::Var(v) if summed.contains(&v));
@@ -253,14 +272,16 @@ fn lanes(
     apart &= stored
         .iter()
         .all(|(array, at)| stored.iter().all(|(a, other)| a != array || at == other));
-    let size = ty?.size() as i64;
     (local && apart && !(stored.is_empty() && summed.is_empty())).then_some(())?;
-    let widths = [WIDEST, WIDEST / 2, NARROWEST]
-        .into_iter()
-        .map(|w| w / size);
-    widths
-        .filter(|n| *n >= 2 && count % n == 0 && count >= *n)
-        .find_map(|n| u32::try_from(n).ok())
+    u32::try_from(width(ty?, count)?).ok()
+}
+
+/// How many elements of a type the vectors have that take so many iterations, none left over.
+pub(super) fn width(ty: ScalarType, count: i64) -> Option<i64> {
+    let size = i64::try_from(ty.size()).ok()?;
+    let widths = [WIDEST, WIDEST / 2, NARROWEST].map(|bytes| bytes / size);
+    let fits = |n: &i64| *n >= 2 && count % n == 0 && count >= *n;
+    widths.into_iter().find(fits)
 }
 
 /// One floating-point type for all values.
@@ -301,6 +322,9 @@ fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -
     }
     if let ExprKind::Unary(UnaryOp::Neg, x) = &e.kind {
         return value(kernel, plan, x, ty);
+    }
+    if plan.first(e).is_some() {
+        return Some(());
     }
     if let (ExprKind::Call(Func::Abs, args), true) = (&e.kind, plan.is_wide(e)) {
         return args.iter().try_for_each(|x| value(kernel, plan, x, ty));

@@ -134,6 +134,21 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
 })
 #define SPARSEC_LANES_MIN(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, ~((a_ <= b_) | (b_ != b_)))
 #define SPARSEC_LANES_MAX(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, ~((a_ >= b_) | (b_ != b_)))
+/* The elements of an array from `at` on, as many as a vector has, zeros from `end` on; and the first `n`
+   elements of a vector, stored there. */
+#define SPARSEC_LANES_FIRST(V, array, at, end) __extension__({                  \
+    const int64_t at_ = (at), end_ = (end);                                     \
+    V first_ = {0};                                                             \
+    if (end_ - at_ >= (int64_t)(sizeof(V) / sizeof first_[0])) first_ = *(const V *)&(array)[at_]; \
+    else for (int64_t i_ = 0; i_ < end_ - at_; i_++) first_[i_] = (array)[at_ + i_]; \
+    first_;                                                                     \
+})
+#define SPARSEC_LANES_STORE(V, array, at, n, v) do {                            \
+    const int64_t at_ = (at), n_ = (n);                                         \
+    const V v_ = (v);                                                           \
+    if (n_ >= (int64_t)(sizeof(V) / sizeof v_[0])) *(V *)&(array)[at_] = v_;    \
+    else for (int64_t i_ = 0; i_ < n_; i_++) (array)[at_ + i_] = v_[i_];        \
+} while (0)
 #define SPARSEC_LANES_LOWERED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, b_ < a_)
 #define SPARSEC_LANES_RAISED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, b_ > a_)
 #endif
