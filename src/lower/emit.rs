@@ -3,7 +3,7 @@
 use super::overflow::may_leave;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::{Assign, Graph};
+use crate::graph::{Assign, Graph, fold};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     }
 
     fn adds_to_workspace(&self, assign: &Assign) -> bool {
-        crate::graph::fold::as_literal(&assign.rhs).is_none()
+        fold::as_literal(&assign.rhs).is_none()
             && self.graph.workspaces.contains(&assign.tensor)
             && !self.is_noted_row(assign.tensor)
     }
@@ -186,6 +186,9 @@ impl Lowerer<'_> {
         before: &mut Vec<ir::Stmt>,
         overflow: Overflow,
     ) -> Lower<Expr> {
+        if let Some(value) = self.annihilated(e, scope, before, overflow)? {
+            return Ok(value);
+        }
         Ok(match &e.kind {
             ExprKind::Literal(l) => b::literal(*l, e.ty.compute()),
             ExprKind::Access(access) => self.read(access, scope, before)?,
@@ -235,6 +238,47 @@ impl Lowerer<'_> {
             // Concretizing has made every reduction a loop.
             ExprKind::Reduce { body, .. } => self.term(body, scope, before, overflow)?,
         })
+    }
+
+    /// A product or quotient of which nothing is left where an operand is absent: its test stands around
+    /// all of it, as the operand's fill alone would meet numbers that are infinite, or divide.
+    fn annihilated(
+        &self,
+        e: &program::Expr,
+        scope: &Scope,
+        before: &mut Vec<ir::Stmt>,
+        overflow: Overflow,
+    ) -> Lower<Option<Expr>> {
+        let multiplies = matches!(e.kind, ExprKind::Binary(BinaryOp::Mul, ..));
+        let divides = matches!(
+            e.kind,
+            ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) | ExprKind::Call(..)
+        );
+        if !divides && (!multiplies || e.ty.is_integer()) {
+            return Ok(None);
+        }
+        let accesses = e.accesses();
+        for &access in &accesses {
+            let Some(id) = self.tree.table.find(access) else {
+                continue;
+            };
+            let Some(present) = self.cursor(scope, id).present.clone() else {
+                continue;
+            };
+            let fill = self.tensor(access.tensor).fill;
+            let absent = |a: &Access| (self.tree.table.find(a) == Some(id)).then_some(fill);
+            let folded = fold::fold(e, &absent, &|a| self.graph.exact(a));
+            // Alone, it is worth the same either way.
+            let alone = accesses.iter().all(|a| absent(a).is_some());
+            if let (Some(left), false) = (fold::as_literal(&folded), alone) {
+                let mut inner = scope.clone();
+                inner.cursors[id.0].present = None;
+                let value = self.term(e, &inner, before, overflow)?;
+                let left = b::literal(left, value.ty);
+                return Ok(Some(b::select(present, value, left)));
+            }
+        }
+        Ok(None)
     }
 
     fn read(&self, access: &Access, scope: &Scope, before: &mut Vec<ir::Stmt>) -> Lower<Expr> {
