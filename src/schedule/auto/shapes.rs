@@ -132,13 +132,21 @@ impl<'b, 'g> Tiles<'b, 'g> {
     /// sum out of its way.
     fn is_order(&self, order: &[usize]) -> bool {
         let product = &self.best.product;
-        let row = match product.is_whole {
+        let row = match self.adds_in_place() {
             true => 0,
             false => product.result.along,
         };
         let needs = |at: usize| product.outside[at] & !row;
         let mut placed = order.iter().enumerate();
         placed.all(|(n, &at)| needs(at) & !loops(&order[..n]) == 0)
+    }
+
+    /// Whether the loops of a sum may stand outside those of the result: it is all that the
+    /// statement computes, and the result holds partial sums as they are. One that rounds them
+    /// (halves are summed as floats) has a sum that every loop of it stands inside of.
+    pub(super) fn adds_in_place(&self) -> bool {
+        let ty = self.writer.graph.tensor(self.writer.nest.tensor).ty;
+        self.best.product.is_whole && ty == ty.compute()
     }
 
     /// The first of the shapes that the nest has.

@@ -151,7 +151,7 @@ impl Tiles<'_, '_> {
         let reorder = |parts: &[&[String]]| format!("reorder({})", parts.concat().join(", "));
         let tile = self.writer.fresh("tile");
         let over = list(inner);
-        if self.best.product.is_whole {
+        if self.adds_in_place() {
             commands.push(reorder(&[around, &sums, inner]));
             let product = product(self, commands);
             commands.push(format!("precompute({product}, {over}, {over}, {tile})"));
@@ -200,8 +200,7 @@ impl Tiles<'_, '_> {
             list(&copies)
         );
         // Loops stand in the order of those around, which is another where a sum is only a part.
-        let in_rows =
-            (!self.best.product.is_whole).then(|| format!("reorder({})", copies.join(", ")));
+        let in_rows = (!self.adds_in_place()).then(|| format!("reorder({})", copies.join(", ")));
         [copied].into_iter().chain(in_rows).collect()
     }
 
