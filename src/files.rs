@@ -47,9 +47,18 @@ pub fn stage(
     let mut beside = Temporary::make(|| {
         let mut beside = tempfile::Builder::new();
         beside.prefix(".sparsec-");
-        #[cfg(unix)]
-        beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        beside.tempfile_in(folder)
+        // An error speaks of the path that the caller named, and is the same each time: none of the name drawn here.
+        let mut refused = None;
+        let made = beside.make_in(folder, |path| {
+            let mut options = std::fs::OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o666);
+            options.open(path).inspect_err(|error| {
+                refused = error.raw_os_error();
+            })
+        });
+        made.map_err(|error| refused.map_or(error, io::Error::from_raw_os_error))
     })?;
     let file = beside.made();
     write(file)?;
