@@ -377,8 +377,9 @@ fn two_values(
             format!("`{tensor}`")
         }
     };
+    let at_least = if b.exact { "" } else { "at least " };
     let mut reason = format!(
-        "size {name} is {} in {} but {} in {}",
+        "size {name} is {} in {} but {at_least}{} in {}",
         a.value,
         place(a),
         b.value,
@@ -406,14 +407,16 @@ fn constant(n: Number, dims: &[u64], tensor: &ir::Tensor) -> Result<Tensor, Fail
     })
 }
 
-/// What the loaded data say of a size; two files that state it must agree.
+/// What the loaded data say of a size; two files that state it must agree, and no coordinate may lie beyond.
 fn size_value(
     function: &Function,
     size: SizeId,
     loaded: &BTreeMap<TensorId, (Tensor, bool)>,
     origins: &BTreeMap<TensorId, Origin>,
 ) -> Result<Option<Fixed>, DataError> {
-    let mut found: Option<Fixed> = None;
+    let mut stated: Option<Fixed> = None;
+    // A .tns file only says how large the size is at least.
+    let mut least: Option<Fixed> = None;
     for (&id, (tensor, exact)) in loaded {
         // Without a coordinate, a .tns file says nothing.
         if !exact && tensor.stored() == 0 {
@@ -425,28 +428,35 @@ fn size_value(
             if *dim != SizeExpr::Size(size) && !function.fixed_dims.contains(&fixed) {
                 continue;
             }
-            let value = tensor.dims()[mode];
             let next = Fixed {
-                value,
+                value: tensor.dims()[mode],
                 tensor: id,
                 mode,
                 exact: *exact,
             };
-            found = Some(match found {
-                None => next,
-                Some(before) if before.exact && next.exact => {
-                    if before.value != next.value {
-                        return Err(two_values(function, size, (&before, &next), origins));
-                    }
-                    before
+            if !exact {
+                if least
+                    .as_ref()
+                    .is_none_or(|before| before.value < next.value)
+                {
+                    least = Some(next);
                 }
-                // A .tns file only says how large the size is at least.
-                Some(before) if before.exact => before,
-                Some(_) if next.exact => next,
-                Some(before) if before.value >= next.value => before,
-                Some(_) => next,
-            });
+                continue;
+            }
+            match &stated {
+                Some(before) if before.value != next.value => {
+                    return Err(two_values(function, size, (before, &next), origins));
+                }
+                Some(_) => {}
+                None => stated = Some(next),
+            }
         }
     }
-    Ok(found)
+    match (stated, least) {
+        (Some(stated), Some(least)) if stated.value < least.value => {
+            Err(two_values(function, size, (&stated, &least), origins))
+        }
+        (Some(found), _) | (None, Some(found)) => Ok(Some(found)),
+        (None, None) => Ok(None),
+    }
 }
