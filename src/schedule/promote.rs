@@ -17,7 +17,7 @@ mod window;
 
 use self::window::Side;
 use super::arguments::{Arguments, new_var};
-use super::precompute::find::{Wanted, find};
+use super::precompute::find::{Wanted, find, whole_sum};
 use super::precompute::place::Place;
 use super::precompute::{precompute, would_lose_its_condition};
 use crate::diagnostic::Diagnostic;
@@ -57,6 +57,9 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let var = arguments.loop_var(&graph, 2)?;
     arguments.expect_open(&graph, var)?;
     let Some(reads) = reads_inside(&graph, &name.name, var) else {
+        if let Some(place) = updated_inside(&graph, &name.name, var) {
+            return Err(is_updated(&graph, &name, &place, var, arguments));
+        }
         return Err(arguments.wrong(
             name.span,
             format!(
@@ -227,6 +230,62 @@ fn not_its_own(graph: &Graph, outer: VarId, reads: &Reads, arguments: &Arguments
     ))
 }
 
+/// What a statement updates is no operand that is staged: its tile is the workspace of the sum.
+fn is_updated(
+    graph: &Graph,
+    name: &Ident,
+    place: &Place,
+    var: VarId,
+    arguments: &Arguments,
+) -> Diagnostic {
+    let help = match workspace_of_sum(graph, place, var, arguments) {
+        Some(command) => format!("its tile is the workspace of the sum: write `{command}`"),
+        None => "leave the command out".to_string(),
+    };
+    Diagnostic::error(
+        codes::WRONG_ARGUMENTS,
+        name.span,
+        format!(
+            "`{}` is updated inside `{}`, not read as an operand",
+            name.name,
+            var_text(graph, var)
+        ),
+        "only operands are staged",
+    )
+    .with_label(place.of(graph).span, "updated here")
+    .with_help(help)
+}
+
+/// The `precompute` that keeps the sum of a nest over the loops of its left side inside `var`, where there is one.
+fn workspace_of_sum(
+    graph: &Graph,
+    place: &Place,
+    var: VarId,
+    arguments: &Arguments,
+) -> Option<String> {
+    let nest = place.of(graph);
+    let found = whole_sum(&nest.rhs)?;
+    let own = nest.loop_vars();
+    let inside = match own.iter().position(|&v| v == var) {
+        Some(at) => &own[at + 1..],
+        None => &own[..],
+    };
+    let sides: BTreeSet<VarId> = nest
+        .lhs
+        .iter()
+        .flat_map(|&root| graph.provenance.leaves(root, &own))
+        .collect();
+    let over: Vec<(VarId, Option<Ident>)> = inside
+        .iter()
+        .filter(|v| sides.contains(v))
+        .map(|&v| (v, None))
+        .collect();
+    let mut kept = graph.clone();
+    precompute(&mut kept, (place, &found), &over, None, arguments.span).ok()?;
+    super::legal::check_all(&kept, arguments).ok()?;
+    kept.script.pop()
+}
+
 fn no_tile(arguments: &Arguments, message: String, help: &str) -> Diagnostic {
     Diagnostic::error(
         codes::WRONG_ARGUMENTS,
@@ -316,6 +375,42 @@ fn reads_below(
             inside,
         });
     }
+}
+
+/// The nest that updates a tensor inside a loop.
+fn updated_inside(graph: &Graph, name: &str, var: VarId) -> Option<Place> {
+    let mut nests = graph.nests.iter().enumerate();
+    nests.find_map(|(at, nest)| {
+        let place = Place {
+            nest: at,
+            path: Vec::new(),
+        };
+        updated_below(graph, nest, &place, &[], (name, var))
+    })
+}
+
+/// As [`updated_inside`], in a nest and the nests of its workspaces.
+fn updated_below(
+    graph: &Graph,
+    nest: &Nest,
+    place: &Place,
+    outer: &[VarId],
+    (name, var): (&str, VarId),
+) -> Option<Place> {
+    let sums = nest.rhs.any(&|e| matches!(e.kind, ExprKind::Reduce { .. }));
+    if graph.tensor(nest.tensor).name == name
+        && (nest.op.is_some() || sums)
+        && (outer.contains(&var) || nest.loop_vars().contains(&var))
+    {
+        return Some(place.clone());
+    }
+    let mut producers = nest.producers.iter().enumerate();
+    producers.find_map(|(n, producer)| {
+        let above = [outer, around(graph, nest, producer).as_slice()].concat();
+        let mut place = place.clone();
+        place.path.push(n);
+        updated_below(graph, producer, &place, &above, (name, var))
+    })
 }
 
 fn check_constant(graph: &Graph, inside: &[VarId], args: &Arguments) -> Result<(), Diagnostic> {

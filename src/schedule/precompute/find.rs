@@ -91,6 +91,20 @@ pub(in crate::schedule) fn find(graph: &Graph, e: &Expr, wanted: Wanted) -> Opti
     search(graph, e, wanted, None)
 }
 
+/// All that a reduction sums.
+pub(in crate::schedule) fn whole_sum(e: &Expr) -> Option<Found> {
+    let ExprKind::Reduce { op, vars, body } = &e.kind else {
+        return None;
+    };
+    Some(Found {
+        e: Expr::clone(body),
+        whole: Expr::clone(body),
+        rest: Vec::new(),
+        op: BinaryOp::Mul,
+        sum: Some((*op, vars.clone(), e.clone())),
+    })
+}
+
 fn search(
     graph: &Graph,
     e: &Expr,
