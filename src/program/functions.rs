@@ -32,6 +32,8 @@ impl Builtin {
     pub(super) fn arguments(self) -> (usize, usize) {
         match self {
             Self::Func(Func::Min | Func::Max, least) => (least, usize::MAX),
+            // What it is of 0 may be left out, as in TACO.
+            Self::Func(Func::Heaviside, most) => (most - 1, most),
             Self::Func(_, count) => (count, count),
             Self::Power(_) | Self::Not => (1, 1),
             Self::Compare(_) | Self::Logic(_) | Self::Sum => (2, 2),
@@ -103,6 +105,18 @@ pub(super) fn builtin(name: &str) -> Option<Builtin> {
         let base = find(name.strip_suffix('f')?)?;
         matches!(base, Builtin::Func(..)).then_some(base)
     })
+}
+
+/// `2 arguments`, `1 or 2 arguments`, `at least 2 arguments`
+pub(super) fn counted(least: usize, most: usize) -> String {
+    let plural = if most == 1 { "" } else { "s" };
+    if least == most {
+        format!("{least} argument{plural}")
+    } else if most == usize::MAX {
+        format!("at least {least} arguments")
+    } else {
+        format!("{least} or {most} arguments")
+    }
 }
 
 /// Every name of the table and every type (whose name converts), for suggestions.

@@ -190,14 +190,15 @@ impl Maker<'_, '_> {
             if (least..=most).contains(&given) {
                 return Ok(());
             }
-            let message = format!("`{name}` takes {least} arguments, not {given}");
+            let wanted = functions::counted(least, most);
+            let message = format!("`{name}` takes {wanted}, not {given}");
             let error = Diagnostic::error(
                 codes::ARGUMENT_COUNT,
                 span,
                 message,
                 format!("{given} given"),
             );
-            Err(error.with_help(format!("give {least}")))
+            Err(error.with_help(format!("give {wanted}")))
         };
         let mut terms = Vec::new();
         for arg in args {
@@ -246,7 +247,12 @@ impl Maker<'_, '_> {
                     .reduce(|all, term| Term::Call(func, vec![all, term]));
                 all.ok_or_else(|| self.foreign("this", span))
             }
-            Builtin::Func(func, _) => Ok(Term::Call(func, terms)),
+            Builtin::Func(func, most) => {
+                if func == Func::Heaviside && terms.len() < most {
+                    terms.push(Term::Number(Literal::ZERO));
+                }
+                Ok(Term::Call(func, terms))
+            }
             Builtin::Power(exponent) => {
                 let base = terms.first().cloned().unwrap_or(Term::Left);
                 let times = |product, _| {

@@ -3,6 +3,7 @@
 use super::Resolver;
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::program::functions;
 use crate::program::ir::TensorId;
 use crate::program::spelling::suggest;
 use crate::program::text;
@@ -108,18 +109,15 @@ impl Resolver<'_, '_> {
         most: usize,
         at: Span,
     ) {
-        let wanted = if least == most { "" } else { "at least " };
+        let wanted = functions::counted(least, most);
         self.draft.errors.push(
             Diagnostic::error(
                 codes::ARGUMENT_COUNT,
                 at,
-                format!(
-                    "`{name}` takes {wanted}{least} argument{}, not {given}",
-                    if least == 1 { "" } else { "s" }
-                ),
+                format!("`{name}` takes {wanted}, not {given}"),
                 format!("{given} given"),
             )
-            .with_help(format!("give {wanted}{least}")),
+            .with_help(format!("give {wanted}")),
         );
     }
 }

@@ -254,7 +254,12 @@ impl Resolver<'_, '_> {
                     node(ExprKind::Call(func, vec![all, arg]), span)
                 })
             }
-            Builtin::Func(func, _) => node(ExprKind::Call(func, args), span),
+            Builtin::Func(func, most) => {
+                if func == Func::Heaviside && args.len() < most {
+                    args.push(zero(span));
+                }
+                node(ExprKind::Call(func, args), span)
+            }
             Builtin::Power(exponent) if matches!(args[0].kind, ExprKind::Access(_)) => {
                 // Of a plain element a product is meant, in the element's own type.
                 let base = args[0].clone();
