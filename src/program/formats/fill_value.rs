@@ -20,6 +20,13 @@ pub(super) fn fill(
 ) -> Checked<Literal> {
     let (value, whole) = match written {
         FillValue::Int(n) => (n as f64, i64::try_from(n).ok()),
+        // An infinity is the end of an integer type.
+        FillValue::Float(x) if x.is_infinite() => {
+            let end = ty
+                .ends()
+                .map(|(least, most)| if x > 0.0 { most } else { least });
+            (x, end.and_then(|end| i64::try_from(end).ok()))
+        }
         FillValue::Float(x) => {
             let whole = x.fract() == 0.0 && x.abs() < 9.2e18;
             (x, whole.then_some(x as i64))
@@ -41,6 +48,10 @@ pub(super) fn fill(
         };
         let (label, help) = match written {
             FillValue::Int(n) if ty == ScalarType::U64 && u64::try_from(n).is_ok() => (
+                "constants are below 2^63".to_string(),
+                "store it dense, or with another fill",
+            ),
+            FillValue::Float(x) if ty == ScalarType::U64 && x == f64::INFINITY => (
                 "constants are below 2^63".to_string(),
                 "store it dense, or with another fill",
             ),
