@@ -288,6 +288,7 @@ impl<'a> Inliner<'_, 'a> {
             tensors: BTreeMap::new(),
             sizes: BTreeMap::new(),
         };
+        let mut brought = BTreeMap::new();
         let mut read = Vec::new();
         let mut good = true;
         for (param, arg) in callee.params.iter().zip(site.args) {
@@ -309,7 +310,7 @@ impl<'a> Inliner<'_, 'a> {
                 self.names_in(scope, arg, &mut read);
             } else if let Some(id) = self.tensor_argument(scope, arg, param, callee) {
                 inner.tensors.insert(&param.name.name, Binding::Tensor(id));
-                self.bind_sizes(&mut inner, id, param, callee, arg.span);
+                self.bind_sizes((&mut inner, &mut brought), id, param, callee, arg.span);
                 if !returned {
                     read.push(id);
                 }
@@ -436,10 +437,10 @@ impl<'a> Inliner<'_, 'a> {
         Some(id)
     }
 
-    /// The callee's size names become extents of the argument that brings them first.
+    /// The callee's size names become extents of the argument that brings them first; `brought` says which one did.
     fn bind_sizes(
         &mut self,
-        inner: &mut Scope<'a>,
+        (inner, brought): (&mut Scope<'a>, &mut BTreeMap<&'a str, (TensorId, usize)>),
         tensor: TensorId,
         param: &'a ast::Param,
         callee: &ast::Def,
@@ -453,14 +454,23 @@ impl<'a> Inliner<'_, 'a> {
                     known.unwrap_or_else(|| {
                         let extent = self.draft.extent(tensor, at);
                         inner.sizes.insert(&name.name, extent.clone());
+                        brought.insert(&name.name, (tensor, at));
                         extent
                     })
                 }
                 ast::Dim::Const(value, span) => constant_dim(self.draft, *value, *span),
             });
         }
+        let first = param.dims.iter().enumerate().map(|(at, dim)| match dim {
+            ast::Dim::Name(name) => {
+                let first = brought.get(name.name.as_str()).copied();
+                first.filter(|first| *first != (tensor, at))
+            }
+            ast::Dim::Const(..) => None,
+        });
         if let Some(ty) = ScalarType::from_name(&param.ty.name) {
             self.draft.calls.push(ArgumentCheck {
+                brought: first.collect(),
                 tensor,
                 param: param.name.name.clone(),
                 callee: callee.name.name.clone(),

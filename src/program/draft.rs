@@ -8,6 +8,7 @@ use super::ir::{
     Expr, ExprKind, Literal, ReduceOp, ScalarType, Size, SizeExpr, SizeId, Synonym, TensorId, VarId,
 };
 use super::library::Library;
+use super::ranges::size::simplify;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::ast;
 
@@ -157,8 +158,18 @@ pub(super) struct ArgumentCheck {
     pub(super) ty: ScalarType,
     /// What the callee's declaration says of each extent.
     pub(super) dims: Vec<SizeExpr>,
+    /// The argument, and which of its dimensions, that brought the extent, where an earlier one did.
+    pub(super) brought: Vec<Option<(TensorId, usize)>>,
     pub(super) span: Span,
     pub(super) declared: Span,
+}
+
+/// A dimension of an argument, and the extent that the callee's declaration says it has.
+pub(super) struct Promised<'d> {
+    pub(super) call: &'d ArgumentCheck,
+    pub(super) dim: usize,
+    pub(super) wanted: SizeExpr,
+    pub(super) given: SizeExpr,
 }
 
 impl<'a> Draft<'a> {
@@ -301,6 +312,22 @@ impl<'a> Draft<'a> {
     pub(super) fn known_dim(&self, tensor: TensorId, dim: usize) -> Option<SizeExpr> {
         let (extent, _) = self.tensor(tensor).dims.get(dim)?.as_ref()?;
         self.expand(extent)
+    }
+
+    /// What calls promise of extents that are known by now and are not plainly equal.
+    pub(super) fn promised(&self) -> impl Iterator<Item = Promised<'_>> {
+        self.calls.iter().flat_map(|call| {
+            call.dims.iter().enumerate().filter_map(|(dim, declared)| {
+                let wanted = simplify(&self.expand(declared)?);
+                let given = simplify(&self.known_dim(call.tensor, dim)?);
+                (wanted != given).then_some(Promised {
+                    call,
+                    dim,
+                    wanted,
+                    given,
+                })
+            })
+        })
     }
 
     /// A name that no tensor has: `base`, `base_2`, `base_3`, ...

@@ -177,14 +177,20 @@ of the left side cannot use one that is summed over.";
     def f(double(N) x) -> (y) { y = f(x) }";
     CALL_MISMATCH = "E0222", "a call that does not fit the function",
 "The arguments and results of a call are those of the `def`, in its order, with its
-element types, numbers of dimensions and equal sizes:
+element types and numbers of dimensions:
 
     def scale(double a, double(N) x) -> (y) { y(i) = a * x(i) }
     def main(double(N) x) -> (z) {
       z = scale(x, 2)                  # the scalar comes first
     }
 
-Write `z = scale(2, x)`. A result needs a name that is no argument of the same call.";
+Write `z = scale(2, x)`. A result needs a name that is no argument of the same call.
+
+Dimensions to which the `def` gives one name have one size, as where its statements stood in
+place of the call: a name beside a constant has its value, and two names that stand nowhere
+else in the function's dimensions are one size (E0232), both checked at run time. Two
+different constants are refused, and so is one of two names where it is ambiguous which one
+a range has (E0216). Write one name for both.";
     DATA_DEPENDENT_SHAPE = "E0223", "a shape that depends on data",
 "The extents of a result must be known before it is computed:
 

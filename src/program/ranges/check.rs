@@ -7,8 +7,8 @@ use super::report::text;
 use super::{End, Ranges, Subscript, room, size, span_of};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::program as codes;
-use crate::program::draft::Draft;
-use crate::program::ir::{SizeExpr, VarId};
+use crate::program::draft::{Draft, Promised};
+use crate::program::ir::{SizeExpr, SizeId, VarId};
 use crate::syntax::ast::Notation;
 
 /// Every statement must write the shape that the first one gave to its tensor.
@@ -176,49 +176,47 @@ fn is_empty(ranges: &Ranges, var: VarId) -> bool {
     size::constant(&extent).is_some_and(|c| c <= 0)
 }
 
-/// Arguments of inlined calls must have the shapes that the callee declares.
+/// Arguments of inlined calls must have the shapes that the callee declares: what cannot be is refused. What may be is
+/// one size by now, or required when the function is called.
 pub(super) fn calls(draft: &mut Draft) {
     let mut errors = Vec::new();
-    for call in &draft.calls {
-        for (dim, declared) in call.dims.iter().enumerate() {
-            let (Some(wanted), Some(given)) =
-                (draft.expand(declared), draft.known_dim(call.tensor, dim))
-            else {
-                continue;
-            };
-            if equal(draft, &wanted, &given) {
-                continue;
-            }
-            errors.push(
-                Diagnostic::error(
-                    codes::CALL_MISMATCH,
-                    call.span,
-                    format!(
-                        "`{}` of `{}` needs extent {} in dimension {dim}, but `{}` has {}",
-                        call.param,
-                        call.callee,
-                        text(draft, &wanted),
-                        draft.tensor(call.tensor).name,
-                        text(draft, &given)
-                    ),
-                    format!("dimension {dim} is {}", text(draft, &given)),
-                )
-                .with_label(call.declared, "declared here")
-                .with_help("one size name means one size: use the same name in both functions"),
-            );
+    for promised in draft.promised() {
+        let difference = size::sub(promised.wanted.clone(), promised.given.clone());
+        let fixed = |size: SizeId| {
+            let value = draft.sizes.get(size.index())?.value?;
+            i64::try_from(value).ok()
+        };
+        if difference.eval(&fixed, &|_| None).is_some_and(|d| d != 0) {
+            errors.push(mismatch(draft, &promised));
         }
     }
     draft.errors.extend(errors);
 }
 
-/// Whether two extents are equal, with the sizes that are fixed by the command line.
-fn equal(draft: &Draft, a: &SizeExpr, b: &SizeExpr) -> bool {
-    let value = |e: &SizeExpr| {
-        let size = |s: crate::program::ir::SizeId| {
-            let fixed = draft.sizes.get(s.index())?.value?;
-            i64::try_from(fixed).ok()
-        };
-        e.eval(&size, &|_| None)
+/// An argument that has another extent than its call promises.
+pub(super) fn mismatch(draft: &Draft, promised: &Promised) -> Diagnostic {
+    let (call, dim) = (promised.call, promised.dim);
+    let (wanted, given) = (text(draft, &promised.wanted), text(draft, &promised.given));
+    let is_name = |extent: &SizeExpr| matches!(extent, SizeExpr::Size(_));
+    let help = if is_name(&promised.wanted) && is_name(&promised.given) {
+        format!(
+            "if they are equal, use one name for both in `{}`",
+            draft.name
+        )
+    } else {
+        format!("give `{}` tensors whose dimensions fit", call.callee)
     };
-    size::simplify(a) == size::simplify(b) || (value(a).is_some() && value(a) == value(b))
+    Diagnostic::error(
+        codes::CALL_MISMATCH,
+        call.span,
+        format!(
+            "`{}` of `{}` needs extent {wanted} in dimension {dim}, but `{}` has {given}",
+            call.param,
+            call.callee,
+            draft.tensor(call.tensor).name,
+        ),
+        format!("dimension {dim} is {given}"),
+    )
+    .with_label(call.declared, "declared here")
+    .with_help(help)
 }

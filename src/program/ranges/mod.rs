@@ -75,8 +75,6 @@ impl Ranges {
 pub(super) fn infer(draft: &mut Draft) -> Ranges {
     let mut sizes = Sizes::of(draft);
     let before = draft.errors.len();
-    // What a call promises of declared shapes holds before any two names are one size.
-    check::calls(draft);
     let (ranges, subscripts) = loop {
         let mut solver = Solver::new(draft);
         solver.solve();

@@ -9,7 +9,7 @@ use super::facts::least;
 use super::report;
 use super::{Ranges, Subscript, room, size, span_of, subscripts_of};
 use crate::diagnostic::Span;
-use crate::program::draft::Draft;
+use crate::program::draft::{Draft, Promised};
 use crate::program::ir::{Requirement, SizeExpr, TensorId, VarId};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -40,6 +40,9 @@ pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Re
             let text = format!("dimension {mode} of `{}` would be negative", tensor.name);
             all.require(extent, Vec::new(), text, *span);
         }
+    }
+    for promised in draft.promised() {
+        all.equal(draft, &promised);
     }
     for stmt in &draft.stmts {
         for subscript in subscripts_of(draft, stmt) {
@@ -116,6 +119,25 @@ impl All {
                 text,
                 span,
             });
+        }
+    }
+
+    /// An argument has the extent that its call promises.
+    fn equal(&mut self, draft: &Draft, promised: &Promised) {
+        let (call, dim) = (promised.call, promised.dim);
+        let wanted = match call.brought.get(dim).copied().flatten() {
+            Some((first, at)) => format!("dimension {at} of `{}`", draft.tensor(first).name),
+            None => report::text(draft, &promised.wanted),
+        };
+        let text = format!(
+            "`{}` needs dimension {dim} of `{}` to be {wanted}",
+            call.callee,
+            draft.tensor(call.tensor).name
+        );
+        let more = size::sub(promised.given.clone(), promised.wanted.clone());
+        let less = size::sub(promised.wanted.clone(), promised.given.clone());
+        for slack in [more, less] {
+            self.require(slack, Vec::new(), text.clone(), call.span);
         }
     }
 

@@ -6,6 +6,7 @@
 //! names are ambiguous. Where a subscript is a sum, the range is as large as nothing is
 //! read out of bounds (paper 002, 3.1), with a warning that shows both ends.
 
+use super::check::mismatch;
 use super::report::text;
 use super::{Candidate, Ranges, size};
 use crate::diagnostic::codes::program as codes;
@@ -56,13 +57,25 @@ impl Sizes {
             constants: vec![None; draft.sizes.len()],
             changed: false,
         };
+        self.calls(draft, &mut merge);
         let mut found = Vec::new();
         for (at, candidates) in candidates.iter().enumerate() {
             let var = VarId::at(at);
             if ranges.of(var).is_some_and(|found| !found.explicit)
                 && let Some((a, b)) = self.compare(draft, var, candidates, &mut merge)
             {
-                found.push(ambiguous(draft, var, a, b));
+                let ambiguous = ambiguous(draft, var, a, b);
+                // Of a called function's statement, the call is what its writer can change.
+                let promised = draft.promised().find(|promised| {
+                    let pair = (&promised.wanted, &promised.given);
+                    pair == (&a.hi, &b.hi) || pair == (&b.hi, &a.hi)
+                });
+                found.push(match promised {
+                    Some(promised) if ambiguous.severity == Severity::Error => {
+                        mismatch(draft, &promised)
+                    }
+                    Some(_) | None => ambiguous,
+                });
             }
         }
         let before = draft.errors.len();
@@ -76,6 +89,30 @@ impl Sizes {
         draft.errors.extend(errors);
         draft.remarks.extend(warnings);
         false
+    }
+
+    /// What calls make equal is as if bare subscripts did: names that stand once are one size, and a name beside a
+    /// constant has its value. Of other names, inlined statements tell whether something is ambiguous.
+    fn calls(&self, draft: &mut Draft, merge: &mut Merge) {
+        let mut remarks = Vec::new();
+        for promised in draft.promised() {
+            let sides = [&promised.wanted, &promised.given];
+            match sides.map(size_of) {
+                [Some(a), Some(b)] => {
+                    if self.places[a] <= 1 && self.places[b] <= 1 && merge.join(a, b) {
+                        let why = format!("`{}` has one name for both", promised.call.callee);
+                        remarks.push(one_size(draft, why, a.min(b), a.max(b)));
+                    }
+                }
+                [Some(name), None] | [None, Some(name)] => {
+                    if let Some(value) = sides.into_iter().find_map(size::constant) {
+                        merge.fix(name, value);
+                    }
+                }
+                [None, None] => {}
+            }
+        }
+        draft.remarks.extend(remarks);
     }
 
     /// The first two candidates of which nothing says which one is meant.
@@ -105,7 +142,8 @@ impl Sizes {
                         return Some((other, candidate));
                     }
                     if merge.join(known, name) {
-                        draft.remarks.push(one_size(draft, var, known, name));
+                        let why = format!("`{}` runs to both", draft.var(var).name);
+                        draft.remarks.push(one_size(draft, why, known, name));
                     }
                 }
             }
@@ -245,14 +283,14 @@ fn size_of(extent: &SizeExpr) -> Option<usize> {
     }
 }
 
-fn one_size(draft: &Draft, var: VarId, first: usize, second: usize) -> Diagnostic {
+fn one_size(draft: &Draft, why: String, first: usize, second: usize) -> Diagnostic {
     let (first, second) = (&draft.sizes[first], &draft.sizes[second]);
     Diagnostic::new(
         Severity::Warning,
         codes::ONE_SIZE,
         second.span,
         format!("`{}` and `{}` are one size", first.name, second.name),
-        format!("`{}` runs to both", draft.var(var).name),
+        why,
     )
     .with_label(first.span, "the other name")
     .with_help(format!(

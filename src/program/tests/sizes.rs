@@ -128,5 +128,54 @@ fn dimensions_of_computed_extents_are_compared() {
 fn a_call_that_needs_one_size_gets_one() {
     let two = "def g(double(N) x, double(N) y) -> (z) { z(i) = x(i) + y(i) }
                def f(double(M) x, double(N) y) -> (z) { z = g(x, y) }";
-    assert_eq!(said(two, &[]), [format!("{}!", codes::CALL_MISMATCH.id)]);
+    assert_eq!(said(two, &[]), ["E0232"]);
+    let text = listing(two);
+    assert!(text.contains("size N is M"), "{text}");
+    assert_eq!(said(two, &[("M", 4), ("N", 4)]), ["E0232"]);
+    assert_eq!(said(two, &[("M", 4), ("N", 5)]), ["E0232!"]);
+    let constant = two.replace("double(M) x, double(N)", "double(5) x, double(N)");
+    assert_eq!(said(&constant, &[]), [""; 0]);
+    let text = listing(&constant);
+    assert!(text.contains("size N is 5"), "{text}");
+    assert_eq!(said(&constant, &[("N", 4)]), ["E0232!"]);
+    let mismatch = [format!("{}!", codes::CALL_MISMATCH.id)];
+    let constants = two.replace("double(M) x, double(N)", "double(5) x, double(6)");
+    assert_eq!(said(&constants, &[]), mismatch);
+    // As an inlined statement, which would not say of which call it is.
+    let elsewhere = two.replace("double(M) x", "double(M,N) A, double(M) x");
+    assert_eq!(said(&elsewhere, &[]), mismatch);
+    assert_eq!(said(&elsewhere, &[("M", 4), ("N", 5)]), mismatch);
+}
+
+/// What no subscript tells of sizes that a call makes equal is checked when the function is called.
+#[test]
+fn what_a_call_promises_is_required() {
+    let ranged = "def g(double(N) x, double(N) y) -> (z) { z(i) = x(i) + y(i) where i in 0:N }
+                  def f(double(M,N) A, double(M) x, double(N) y) -> (z, w) {
+                    z = g(x, y)
+                    w(i) = A(i,j)
+                  }";
+    assert_eq!(said(ranged, &[]), [""; 0]);
+    let text = listing(ranged);
+    let needs = "`g` needs dimension 0 of `y` to be dimension 0 of `x`";
+    assert!(
+        text.contains(&format!("requires N - M >= 0: {needs}")),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("requires M - N >= 0: {needs}")),
+        "{text}"
+    );
+    let mismatch = [format!("{}!", codes::CALL_MISMATCH.id)];
+    assert_eq!(said(ranged, &[("M", 4), ("N", 5)]), mismatch);
+    assert_eq!(said(ranged, &[("M", 4), ("N", 4)]), [""; 0]);
+    let computed = "def g(double(N) x, double(N) y) -> (z) { z(i) = x(i) + y(i) where i in 0:N }
+                    def f(double(N) x, double(K) w, double(M) u) -> (z) {
+                      t(i) +=! x(i + k) * w(k)
+                      z = g(t, u)
+                    }";
+    assert_eq!(said(computed, &[]), [""; 0]);
+    let never = "def g(double(N) x, double(N) y) -> (z) { z(i) = x(i) + y(i) where i in 0:2 }
+                 def f(double(N) x) -> (z) { t(i) = x(i + 1) z = g(t, x) }";
+    assert_eq!(said(never, &[]), mismatch);
 }
