@@ -268,8 +268,9 @@ impl Lowerer<'_> {
             let fill = self.tensor(access.tensor).fill;
             let absent = |a: &Access| (self.tree.table.find(a) == Some(id)).then_some(fill);
             let folded = fold::fold(e, &absent, &|a| self.graph.exact(a));
-            // Alone, it is worth the same either way.
-            let alone = accesses.iter().all(|a| absent(a).is_some());
+            // Alone, it is worth the same either way, unless it divides.
+            let quotient = matches!(e.kind, ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..));
+            let alone = !quotient && accesses.iter().all(|a| absent(a).is_some());
             if let (Some(left), false) = (fold::as_literal(&folded), alone) {
                 let mut inner = scope.clone();
                 inner.cursors[id.0].present = None;
