@@ -191,12 +191,17 @@ impl Printer<'_> {
     /// The elements that the first lanes load, as a vector.
     pub(super) fn first(&self, value: &Expr) -> Option<String> {
         let lanes = self.lanes.as_ref()?;
-        let (array, at, end) = lanes.first(value)?;
+        let (array, at, (lane, end)) = lanes.first(value)?;
         let ty = lane_type(value.ty, lanes.count);
-        let (at, end) = (lanes.settled(&at), lanes.settled(&end));
-        let (at, end) = (self.compared(&at), self.compared(&end));
+        let text = |e: &Expr| self.compared(&lanes.settled(e));
         let array = self.array(array);
-        Some(format!("SPARSEC_LANES_FIRST({ty}, {array}, {at}, {end})"))
+        Some(if lane == at {
+            let (at, end) = (text(&at), text(&end));
+            format!("SPARSEC_LANES_BEFORE({ty}, {array}, {at}, {end})")
+        } else {
+            let (at, lane, end) = (text(&at), text(&lane), text(&end));
+            format!("SPARSEC_LANES_BELOW({ty}, {array}, {at}, {lane}, {end})")
+        })
     }
 
     /// What only the first lanes store.
@@ -214,14 +219,14 @@ impl Printer<'_> {
         else {
             return None;
         };
-        let (at, end) = lanes.before(cond)?;
-        let count = lanes.settled(&b::sub(end, at));
+        let (lane, end) = lanes.before(cond)?;
         let ty = lane_type(value.ty, lanes.count);
-        let at = self.compared(&lanes.settled(index));
-        let (count, value) = (self.compared(&count), self.wide(value, &ty));
-        let (array, value) = (self.array(*array), super::expr::argument(value));
+        let text = |e: &Expr| self.compared(&lanes.settled(e));
+        let (at, lane, end) = (text(index), text(&lane), text(&end));
+        let value = super::expr::argument(self.wide(value, &ty));
+        let array = self.array(*array);
         Some(format!(
-            "SPARSEC_LANES_STORE({ty}, {array}, {at}, {count}, {value});"
+            "SPARSEC_LANES_STORE({ty}, {array}, {at}, {lane}, {end}, {value});"
         ))
     }
 

@@ -63,10 +63,10 @@ impl Lanes {
         inlined(index, &self.known).reads(self.var)
     }
 
-    /// The elements that the first lanes load, zeros in the others, as `at < end ? array[at] : 0`
-    /// (see [`super::partial`]): the array, where the first one lies, and where they end.
+    /// The elements that the first lanes load, zeros in the others (see [`super::partial`]): the array,
+    /// where the first one lies, and the sides of the test.
     #[must_use]
-    pub fn first(&self, e: &Expr) -> Option<(ArrayId, Expr, Expr)> {
+    pub fn first(&self, e: &Expr) -> Option<(ArrayId, Expr, (Expr, Expr))> {
         let ExprKind::Select(cond, load, other) = &e.kind else {
             return None;
         };
@@ -74,13 +74,10 @@ impl Lanes {
             return None;
         };
         let (at, end) = self.before(cond)?;
+        let tested = at == **index || at.kind == ExprKind::Var(self.var);
         let zero = matches!(other.kind, ExprKind::Literal(l) if l.is_zero());
-        let lies = zero && self.stride(index) == Some(1);
-        let end = match at == **index {
-            true => end,
-            false => b::add((**index).clone(), b::sub(end, at)),
-        };
-        lies.then(|| (*array, (**index).clone(), end))
+        let lies = tested && zero && self.stride(index) == Some(1);
+        lies.then(|| (*array, (**index).clone(), (at, end)))
     }
 
     /// What a statement stores that tests whether the lane is one of the first.
@@ -97,7 +94,8 @@ impl Lanes {
         let [store @ Stmt::Store { op: None, .. }] = then.as_slice() else {
             return None;
         };
-        (otherwise.is_empty() && self.before(cond).is_some()).then_some(store)
+        let (lane, _) = self.before(cond)?;
+        (otherwise.is_empty() && lane.kind == ExprKind::Var(self.var)).then_some(store)
     }
 
     /// Of a test that only the first lanes pass, `at < end`: its sides.

@@ -120,6 +120,7 @@ impl<'k> Tile<'k> {
         (b::as_int(lo) == Some(0) && known && body.iter().all(|s| repeats(s, &inner)))
             .then_some(())?;
         let declared = visit::declared_arrays(body);
+        apart(body, &declared).then_some(())?;
         let own: BTreeSet<ArrayId> = declared.intersection(&whole).copied().collect();
         let ty = kernel.array(*own.first()?).elem;
         let vector = widen::width(ty, count)?;
@@ -152,11 +153,14 @@ impl<'k> Tile<'k> {
         let (mut inner, fetches) = self.list(body)?;
         self.settle(&mut inner, fetches);
         let mut outer = std::mem::take(&mut self.lets);
-        if let Some(first) = self.first {
-            let bounds = Bounds::of(b::int(0), self.end.clone()).at_most(Some(self.count));
-            inner = vec![bounds.every(self.width, first, LoopTag::default(), inner)];
-        }
-        outer.extend(inner);
+        // Nothing is loaded where nothing is left: it might lie anywhere.
+        outer.push(match self.first {
+            Some(first) => {
+                let bounds = Bounds::of(b::int(0), self.end.clone()).at_most(Some(self.count));
+                bounds.every(self.width, first, LoopTag::default(), inner)
+            }
+            None => b::if_then(b::lt(b::int(0), self.rest.clone()), inner),
+        });
         let fixed = visit::rooms(&outer);
         let mut whole = true;
         lanes_loops(&outer, &mut |stmt| {
@@ -201,11 +205,11 @@ impl<'k> Tile<'k> {
         (!named.iter().any(|array| self.own.contains(array))).then_some(())?;
         let mut stmt = stmt.clone();
         let mut fetches = Vec::new();
-        let part = is_part(&stmt);
+        let part = is_part(&stmt).filter(|(_, runs)| *runs);
         for inner in visit::bodies_mut(&mut stmt) {
             (*inner, fetches) = self.list(inner)?;
-            if let Some(var) = part {
-                let mut here = visit::declared(inner);
+            if let Some((var, _)) = part {
+                let mut here = &visit::declared(inner) | &visit::changed(inner);
                 here.insert(var);
                 let reads = |fetch: &Fetch, var| var != fetch.var && fetch.value.reads(var);
                 let fixed = |fetch: &Fetch| !here.iter().any(|&var| reads(fetch, var));
@@ -450,16 +454,36 @@ fn lanes_var(body: &[Stmt]) -> Option<VarId> {
     found
 }
 
-/// The variable of a loop over another part of the tile: one that a constant bounds.
-fn is_part(stmt: &Stmt) -> Option<VarId> {
+/// The variable of a loop over another part of the tile, one that a constant bounds, and whether it
+/// certainly has an iteration.
+fn is_part(stmt: &Stmt) -> Option<(VarId, bool)> {
     let Stmt::For {
         var, lo, hi, tag, ..
     } = stmt
     else {
         return None;
     };
-    let short = Trips::of(lo, hi).most.is_some_and(|most| most <= PART);
-    (tag.is_serial() && short).then_some(*var)
+    let trips = Trips::of(lo, hi);
+    let short = trips.most.is_some_and(|most| most <= PART);
+    let runs = trips.constant().is_some_and(|count| count > 0);
+    (tag.is_serial() && short).then_some((*var, runs))
+}
+
+/// Whether nothing that is stored outside of workspaces is loaded: all of it is stored before what comes
+/// behind loads it, and a vector of it would be before others are.
+fn apart(body: &[Stmt], declared: &BTreeSet<ArrayId>) -> bool {
+    let mut stored = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| stored.extend(stmt.writes()));
+    stored.retain(|array| !declared.contains(array));
+    let mut loaded = false;
+    visit::stmts(body, &mut |stmt| {
+        visit::own_exprs(stmt, &mut |e| {
+            loaded |= e.any(
+                |node| matches!(node.kind, ExprKind::Load { array, .. } if stored.contains(&array)),
+            );
+        });
+    });
+    !loaded
 }
 
 /// Whether a statement may be run once more for each vector: outside of vector loops it changes nothing but

@@ -212,10 +212,12 @@ pub(super) fn lanes(
     let mut local = fixed.is_none();
     let mut stored: Vec<(ArrayId, Expr)> = Vec::new();
     let mut summed = BTreeSet::new();
-    for stmt in body
-        .iter()
-        .map(|stmt| plan.stored_first(stmt).unwrap_or(stmt))
-    {
+    for stmt in body {
+        // All lanes compute what the first ones store: nothing that only these may load.
+        let stmt = match plan.stored_first(stmt) {
+            Some(store @ Stmt::Store { value, .. }) if loads_whole(&plan, fixed, value) => store,
+            Some(_) | None => stmt,
+        };
         if let Stmt::Assign { var, op, value: e } = stmt {
             // A sum for each lane, which are added up after the loop.
             let sum = (ReduceOp::Add, *var);
@@ -282,6 +284,20 @@ pub(super) fn width(ty: ScalarType, count: i64) -> Option<i64> {
     let widths = [WIDEST, WIDEST / 2, NARROWEST].map(|bytes| bytes / size);
     let fits = |n: &i64| *n >= 2 && count % n == 0 && count >= *n;
     widths.into_iter().find(fits)
+}
+
+/// Whether all that lanes load of an expression lies in workspaces, or is tested where it is loaded.
+fn loads_whole(plan: &Lanes, fixed: Option<&Rooms>, e: &Expr) -> bool {
+    if plan.first(e).is_some() {
+        return true;
+    }
+    if let ExprKind::Load { array, index } = &e.kind {
+        let own = fixed.is_some_and(|fixed| fixed.contains_key(array));
+        return own || !plan.varies(index);
+    }
+    let mut whole = true;
+    e.parts(&mut |part| whole = whole && loads_whole(plan, fixed, part));
+    whole
 }
 
 /// One floating-point type for all values.

@@ -128,29 +128,38 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
 #define SPARSEC_LANES_ABS(V, a) \
     ((V)((V##_bits)(a) & ~(~(V##_bits){0} << (8 * sizeof((V){0})[0] - 1))))
 #define SPARSEC_LANES_CHOSEN(V, a, b, test) __extension__({                     \
-    const V a_ = (a), b_ = (b);                                                 \
-    const V##_bits second_ = (test);                                            \
-    (V)(((V##_bits)b_ & second_) | ((V##_bits)a_ & ~second_));                  \
+    const V sparsec_a = (a), sparsec_b = (b);                                   \
+    const V##_bits sparsec_second = (test);                                     \
+    (V)(((V##_bits)sparsec_b & sparsec_second) | ((V##_bits)sparsec_a & ~sparsec_second)); \
 })
-#define SPARSEC_LANES_MIN(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, ~((a_ <= b_) | (b_ != b_)))
-#define SPARSEC_LANES_MAX(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, ~((a_ >= b_) | (b_ != b_)))
-/* The elements of an array from `at` on, as many as a vector has, zeros from `end` on; and the first `n`
-   elements of a vector, stored there. */
-#define SPARSEC_LANES_FIRST(V, array, at, end) __extension__({                  \
-    const int64_t at_ = (at), end_ = (end);                                     \
-    V first_ = {0};                                                             \
-    if (end_ - at_ >= (int64_t)(sizeof(V) / sizeof first_[0])) first_ = *(const V *)&(array)[at_]; \
-    else for (int64_t i_ = 0; i_ < end_ - at_; i_++) first_[i_] = (array)[at_ + i_]; \
-    first_;                                                                     \
+#define SPARSEC_LANES_MIN(V, a, b) \
+    SPARSEC_LANES_CHOSEN(V, a, b, ~((sparsec_a <= sparsec_b) | (sparsec_b != sparsec_b)))
+#define SPARSEC_LANES_MAX(V, a, b) \
+    SPARSEC_LANES_CHOSEN(V, a, b, ~((sparsec_a >= sparsec_b) | (sparsec_b != sparsec_b)))
+#define SPARSEC_LANES_LOWERED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, sparsec_b < sparsec_a)
+#define SPARSEC_LANES_RAISED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, sparsec_b > sparsec_a)
+/* Of the elements of an array from `at` on, those that lie before `end`, zeros behind; or those of the lanes
+   from `lane` on that are below `end`; and what such lanes store. */
+#define SPARSEC_LANES_BEFORE(V, array, at, end) SPARSEC_LANES_BELOW(V, array, at, sparsec_at, end)
+#define SPARSEC_LANES_BELOW(V, array, at, lane, end) __extension__({            \
+    const int64_t sparsec_at = (at), sparsec_lane = (lane), sparsec_end = (end); \
+    const int64_t sparsec_n = sparsec_lane < sparsec_end ? sparsec_end - sparsec_lane : 0; \
+    V sparsec_first = {0};                                                      \
+    if (sparsec_n >= (int64_t)(sizeof(V) / sizeof sparsec_first[0]))            \
+        sparsec_first = *(const V *)&(array)[sparsec_at];                       \
+    else for (int64_t sparsec_i = 0; sparsec_i < sparsec_n; sparsec_i++)        \
+        sparsec_first[sparsec_i] = (array)[sparsec_at + sparsec_i];             \
+    sparsec_first;                                                              \
 })
-#define SPARSEC_LANES_STORE(V, array, at, n, v) do {                            \
-    const int64_t at_ = (at), n_ = (n);                                         \
-    const V v_ = (v);                                                           \
-    if (n_ >= (int64_t)(sizeof(V) / sizeof v_[0])) *(V *)&(array)[at_] = v_;    \
-    else for (int64_t i_ = 0; i_ < n_; i_++) (array)[at_ + i_] = v_[i_];        \
+#define SPARSEC_LANES_STORE(V, array, at, lane, end, v) do {                    \
+    const int64_t sparsec_at = (at), sparsec_lane = (lane), sparsec_end = (end); \
+    const int64_t sparsec_n = sparsec_lane < sparsec_end ? sparsec_end - sparsec_lane : 0; \
+    const V sparsec_v = (v);                                                    \
+    if (sparsec_n >= (int64_t)(sizeof(V) / sizeof sparsec_v[0]))                \
+        *(V *)&(array)[sparsec_at] = sparsec_v;                                 \
+    else for (int64_t sparsec_i = 0; sparsec_i < sparsec_n; sparsec_i++)        \
+        (array)[sparsec_at + sparsec_i] = sparsec_v[sparsec_i];                 \
 } while (0)
-#define SPARSEC_LANES_LOWERED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, b_ < a_)
-#define SPARSEC_LANES_RAISED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, b_ > a_)
 #endif
 
 /* What a schedule promises of its input, what a broken promise says, and the number found instead.

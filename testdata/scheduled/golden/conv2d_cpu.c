@@ -64,49 +64,51 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                     if (w0_full * 16 < W - KW + 1) {
                         int64_t w0 = w0_full;
                         int64_t in_count = B * IP * H * W;
-                        double tile_vals[128];
-                        SPARSEC_UNROLL(8)
-                        for (int64_t op1 = 0; op1 < 8; op1++) {
-                            SPARSEC_UNROLL(2)
-                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
-                                    (sparsec_double8){0};
+                        if (0 < W - KW + 1 - w0 * 16) {
+                            double tile_vals[128];
+                            SPARSEC_UNROLL(8)
+                            for (int64_t op1 = 0; op1 < 8; op1++) {
+                                SPARSEC_UNROLL(2)
+                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                    *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
+                                        (sparsec_double8){0};
+                                }
                             }
-                        }
-                        for (int64_t ip = 0; ip < IP; ip++) {
-                            for (int64_t kh = 0; kh < KH; kh++) {
-                                for (int64_t kw = 0; kw < KW; kw++) {
-                                    double in_vals_part[16];
-                                    SPARSEC_UNROLL(2)
-                                    for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                        *(sparsec_double8 *)&in_vals_part[w1] =
-                                            SPARSEC_LANES_FIRST(sparsec_double8, in_vals,
-                                            ((b * IP + ip) * H + (h + kh)) * W +
-                                            (w0 * 16 + w1 + kw), in_count);
-                                    }
-                                    SPARSEC_UNROLL(8)
-                                    for (int64_t op1 = 0; op1 < 8; op1++) {
-                                        int64_t op = op0 * 8 + op1;
+                            for (int64_t ip = 0; ip < IP; ip++) {
+                                for (int64_t kh = 0; kh < KH; kh++) {
+                                    for (int64_t kw = 0; kw < KW; kw++) {
+                                        double in_vals_part[16];
                                         SPARSEC_UNROLL(2)
                                         for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
-                                                *(const sparsec_double8 *)&in_vals_part[w1] *
-                                                weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            *(sparsec_double8 *)&in_vals_part[w1] =
+                                                SPARSEC_LANES_BEFORE(sparsec_double8, in_vals,
+                                                ((b * IP + ip) * H + (h + kh)) * W +
+                                                (w0 * 16 + w1 + kw), in_count);
+                                        }
+                                        SPARSEC_UNROLL(8)
+                                        for (int64_t op1 = 0; op1 < 8; op1++) {
+                                            int64_t op = op0 * 8 + op1;
+                                            SPARSEC_UNROLL(2)
+                                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
+                                                    *(const sparsec_double8 *)&in_vals_part[w1] *
+                                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            }
                                         }
                                     }
                                 }
                             }
-                        }
-                        SPARSEC_UNROLL(8)
-                        for (int64_t op1 = 0; op1 < 8; op1++) {
-                            int64_t op = op0 * 8 + op1;
-                            SPARSEC_UNROLL(2)
-                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                int64_t w = w0 * 16 + w1;
-                                SPARSEC_LANES_STORE(sparsec_double8, out_vals,
-                                    ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w,
-                                    W - KW + 1 - w0 * 16 - w1,
-                                    *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
+                            SPARSEC_UNROLL(8)
+                            for (int64_t op1 = 0; op1 < 8; op1++) {
+                                int64_t op = op0 * 8 + op1;
+                                SPARSEC_UNROLL(2)
+                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                    int64_t w = w0 * 16 + w1;
+                                    SPARSEC_LANES_STORE(sparsec_double8, out_vals,
+                                        ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w, w1,
+                                        W - KW + 1 - w0 * 16,
+                                        *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
+                                }
                             }
                         }
                     }
@@ -115,47 +117,44 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                 for (int64_t h = 0; h < H - KH + 1; h++) {
                     for (int64_t w0 = 0; w0 < (W - KW + 16) / 16; w0++) {
                         int64_t in_count = B * IP * H * W;
-                        double tile_vals[128];
-                        for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
-                            SPARSEC_UNROLL(2)
-                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
-                                    (sparsec_double8){0};
+                        if (0 < W - KW + 1 - w0 * 16) {
+                            double tile_vals[128];
+                            for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                                SPARSEC_UNROLL(2)
+                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                    *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
+                                        (sparsec_double8){0};
+                                }
                             }
-                        }
-                        for (int64_t ip = 0; ip < IP; ip++) {
-                            for (int64_t kh = 0; kh < KH; kh++) {
-                                for (int64_t kw = 0; kw < KW; kw++) {
-                                    double in_vals_part[16];
-                                    SPARSEC_UNROLL(2)
-                                    for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                        *(sparsec_double8 *)&in_vals_part[w1] =
-                                            SPARSEC_LANES_FIRST(sparsec_double8, in_vals,
-                                            ((b * IP + ip) * H + (h + kh)) * W +
-                                            (w0 * 16 + w1 + kw), in_count);
-                                    }
-                                    for (int64_t op1 = 0;
-                                            op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
-                                        int64_t op = op0 * 8 + op1;
-                                        SPARSEC_UNROLL(2)
-                                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
-                                                *(const sparsec_double8 *)&in_vals_part[w1] *
-                                                weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                            for (int64_t ip = 0; ip < IP; ip++) {
+                                for (int64_t kh = 0; kh < KH; kh++) {
+                                    for (int64_t kw = 0; kw < KW; kw++) {
+                                        for (int64_t op1 = 0;
+                                                op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                                            int64_t op = op0 * 8 + op1;
+                                            SPARSEC_UNROLL(2)
+                                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
+                                                    SPARSEC_LANES_BEFORE(sparsec_double8, in_vals,
+                                                    ((b * IP + ip) * H + (h + kh)) * W +
+                                                    (w0 * 16 + w1 + kw),
+                                                    in_count) *
+                                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            }
                                         }
                                     }
                                 }
                             }
-                        }
-                        for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
-                            int64_t op = op0 * 8 + op1;
-                            SPARSEC_UNROLL(2)
-                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                int64_t w = w0 * 16 + w1;
-                                SPARSEC_LANES_STORE(sparsec_double8, out_vals,
-                                    ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w,
-                                    W - KW + 1 - w0 * 16 - w1,
-                                    *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
+                            for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                                int64_t op = op0 * 8 + op1;
+                                SPARSEC_UNROLL(2)
+                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                    int64_t w = w0 * 16 + w1;
+                                    SPARSEC_LANES_STORE(sparsec_double8, out_vals,
+                                        ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w, w1,
+                                        W - KW + 1 - w0 * 16,
+                                        *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
+                                }
                             }
                         }
                     }

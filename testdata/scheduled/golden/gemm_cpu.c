@@ -97,37 +97,34 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
             }
         } else {
             for (int64_t i0 = 0; i0 < (M + 5) / 6; i0++) {
-                double tile_vals[96];
-                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
+                if (0 < N - j0 * 16) {
+                    double tile_vals[96];
+                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                        SPARSEC_UNROLL(2)
+                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
+                        }
                     }
-                }
-                for (int64_t k = 0; k < K; k++) {
-                    double panel_vals_part[16];
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        *(sparsec_double8 *)&panel_vals_part[j1] =
-                            SPARSEC_LANES_FIRST(sparsec_double8, panel_vals, k * 16 + j1,
-                            k * 16 + j1 + (N - j0 * 16 - j1));
+                    for (int64_t k = 0; k < K; k++) {
+                        for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                            int64_t i = i0 * 6 + i1;
+                            SPARSEC_UNROLL(2)
+                            for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                                *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
+                                    A_vals[i * K + k] *
+                                    SPARSEC_LANES_BELOW(sparsec_double8, panel_vals, k * 16 + j1,
+                                    j1, N - j0 * 16);
+                            }
+                        }
                     }
                     for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                         int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(2)
                         for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
-                                A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals_part[j1];
+                            int64_t j = j0 * 16 + j1;
+                            SPARSEC_LANES_STORE(sparsec_double8, C_vals, i * N + j, j1, N - j0 * 16,
+                                *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1]);
                         }
-                    }
-                }
-                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                    int64_t i = i0 * 6 + i1;
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        int64_t j = j0 * 16 + j1;
-                        SPARSEC_LANES_STORE(sparsec_double8, C_vals, i * N + j, N - j0 * 16 - j1,
-                            *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1]);
                     }
                 }
             }
