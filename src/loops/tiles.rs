@@ -371,7 +371,7 @@ fn fills(stmt: &Stmt, rooms: &BTreeMap<ArrayId, u64>, (var, count): (VarId, i64)
 }
 
 /// Whether a place in a workspace has room for `count` iterations of the loop over `var`, from 0 on.
-pub(super) fn has_room(
+fn has_room(
     rooms: &BTreeMap<ArrayId, u64>,
     (array, index): (ArrayId, &Expr),
     (var, count): (VarId, i64),

@@ -27,7 +27,6 @@ use super::ir::{
     Stmt, UnaryOp, VarId,
 };
 use super::lanes::Lanes;
-use super::tiles::has_room;
 use super::trips::{Bounds, Trips};
 use super::visit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,8 +87,7 @@ fn list(kernel: &mut Kernel, fixed: &Rooms, body: &mut Vec<Stmt>) {
             } else if let (Some(count), Some(end)) = (trips.most, trips.rest())
                 && lanes(kernel, Some(fixed), (*var, count, body), reductions)
                     .is_some_and(|lanes| i64::from(lanes) == count)
-                && b::as_int(lo) == Some(0)
-                && tested((*var, count), &end, body, fixed)
+                && tested(*var, &end, body, fixed)
             {
                 *hi = b::add(lo.clone(), b::int(count));
                 *most = Some(count);
@@ -159,24 +157,20 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
     Some([end, full, rest])
 }
 
-/// Lets all lanes add to a workspace that has room for them, those from `end` on zeros. Only sums of
+/// Lets all lanes add to a workspace, which has room for them, those from `end` on zeros. Only sums of
 /// elements that are loaded one by one: a compiler does the others in vectors with a mask.
-fn tested((var, count): (VarId, i64), end: &Expr, body: &mut Vec<Stmt>, fixed: &Rooms) -> bool {
+fn tested(var: VarId, end: &Expr, body: &mut Vec<Stmt>, fixed: &Rooms) -> bool {
     let plan = Lanes::of(var, 1, body);
     let [
         before @ ..,
         Stmt::Store {
-            array,
-            index,
-            op,
-            value,
-            ..
+            array, op, value, ..
         },
     ] = body.as_mut_slice()
     else {
         return false;
     };
-    if !has_room(fixed, (*array, index), (var, count)) {
+    if !fixed.contains_key(array) {
         return false;
     }
     let scattered = plan.scatters(value);
