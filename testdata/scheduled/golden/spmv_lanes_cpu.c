@@ -48,13 +48,14 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             if (j0_full * 4 < jp_end - jp_begin) {
                 int64_t j0 = j0_full;
                 int64_t lane_begin = jp_begin + j0 * 4;
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t jp = lane_begin;
-                        jp < sparsec_min_int64(lane_begin + 4, jp_end); jp++) {
-                    int64_t j = A2_crd[jp];
-                    partial_vals[jp - lane_begin] += A_vals[jp] * x_vals[j];
+                {
+                    int64_t jp = lane_begin;
+                    *(sparsec_double4 *)&partial_vals[jp - lane_begin] += (sparsec_double4){
+                        jp < jp_end ? A_vals[jp] * x_vals[A2_crd[jp]] : 0.0,
+                        jp + 1 < jp_end ? A_vals[jp + 1] * x_vals[A2_crd[jp + 1]] : 0.0,
+                        jp + 2 < jp_end ? A_vals[jp + 2] * x_vals[A2_crd[jp + 2]] : 0.0,
+                        jp + 3 < jp_end ? A_vals[jp + 3] * x_vals[A2_crd[jp + 3]] : 0.0,
+                    };
                 }
             }
             sparsec_double4 sum_lanes = {0};
