@@ -75,7 +75,7 @@ impl Graph {
     }
 
     /// The expression where the operands are absent.
-    pub(super) fn without(&self, e: &Expr, absent: &[Access]) -> Expr {
+    pub(crate) fn without(&self, e: &Expr, absent: &[Access]) -> Expr {
         let gone = |access: &Access| {
             let gone = absent.iter().any(|a| super::equal::same_access(a, access));
             gone.then(|| self.tensor(access.tensor).fill)

@@ -13,8 +13,9 @@
 //! itself: then later commands on i apply to both loops. Where the statement collects the rows of a sparse
 //! result by itself, and they hold e over i, such a row is the workspace: the command names it; rows that it
 //! makes list what they hold, too, so that the result stores no more than it does without the command. Refused: e does not occur; i is no loop
-//! around it; the range of i has no size that is known before it runs.
+//! around it; the range of i has no size that is known before it runs; what may be absent of e is divided where w is read.
 
+mod absent;
 pub(super) mod find;
 pub(super) mod place;
 mod rewrite;
@@ -109,6 +110,7 @@ pub(super) fn precompute(
     hoist(graph, at);
     let nest = at.of(graph).clone();
     graph.list_row(&nest, workspace);
+    absent::check(graph, (&at.of(graph).rhs, &found.e), workspace, span)?;
     graph.script.push(line);
     Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))
 }

@@ -246,4 +246,12 @@ lengths. `partition(i, b, ib, P, rows)` makes parts of equally many rows of anyt
     precompute(x(at(i)), i, iw, w)            # refused: w would read x(-1)
 
 Leave the command out, or make sure that the condition is not needed: with a `where` range that stays inside, say.";
+    FORGETS_ABSENT = "E0430", "a workspace that would forget what is absent",
+"An absent element divided by anything is nothing, by zero as well. A workspace has a number for each element, zero
+where nothing is stored, and 0 / 0 is no number:
+
+    y(i) = A(i,j) / x(j)
+    precompute(A(i,j), j, j, w)               # refused: w(j) / x(j) where A has no element and x(j) is 0
+
+Keep the quotient as a whole: `precompute(A(i,j) / x(j), j, j, w)`.";
 }
