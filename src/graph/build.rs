@@ -54,6 +54,7 @@ impl Graph {
             collected: Vec::new(),
             hashed: Vec::new(),
             renewed: Vec::new(),
+            copies: Vec::new(),
             workspaces: Vec::new(),
             assembled: Vec::new(),
             starts: Vec::new(),

@@ -75,6 +75,8 @@ pub struct Graph {
     pub hashed: Vec<TensorId>,
     /// Sparse results of which the caller gives the content: each with the operand that holds it.
     pub renewed: Vec<(TensorId, TensorId)>,
+    /// Operands in another order, which statements read in place of them: each copy with what it is one of.
+    pub copies: Vec<(TensorId, TensorId)>,
     /// The tensors that `precompute` introduced.
     pub workspaces: Vec<TensorId>,
     /// Workspaces that `promote` wants in a certain memory.
@@ -328,13 +330,23 @@ impl Graph {
     }
 
     /// Whether the program calls the tensor so: what a result has before the call goes by the
-    /// result's name.
+    /// result's name, an operand in another order by the operand's.
     #[must_use]
     pub fn is_called(&self, id: TensorId, name: &str) -> bool {
         let mut renewed = self.renewed.iter();
         let result = renewed.find_map(|&(result, before)| (before == id).then_some(result));
         self.tensor(id).name == name
             || result.is_some_and(|result| self.tensor(result).name == name)
+            || self
+                .copied(id)
+                .is_some_and(|operand| self.is_called(operand, name))
+    }
+
+    /// What a tensor is a copy of in another order.
+    #[must_use]
+    pub fn copied(&self, id: TensorId) -> Option<TensorId> {
+        let mut copies = self.copies.iter();
+        copies.find_map(|&(copy, operand)| (copy == id).then_some(operand))
     }
 
     /// Adds a tensor that the function does not have.

@@ -287,6 +287,7 @@ impl Graph {
             format: by_rows(&declared.format),
             ..declared
         });
+        self.copies.push((temp, of));
         let mut vars = lhs.clone();
         vars.push(slot);
         let copied = Statement {

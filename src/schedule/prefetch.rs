@@ -38,14 +38,15 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("leave it out: other warps run while one waits for memory"));
     }
-    let read = graph
-        .tensors
-        .iter()
-        .position(|t| t.name == name.name && t.role != Role::Temporary && !t.dims.is_empty());
-    let read = read
-        .and_then(|at| u32::try_from(at).ok())
-        .map(TensorId)
-        .filter(|&tensor| graph.nests.iter().any(|nest| reads(nest, tensor, var)));
+    let mut tensors = (0..graph.tensors.len()).map(TensorId::at);
+    let read = tensors.find(|&id| {
+        let tensor = graph.tensor(id);
+        let is_operand = tensor.role != Role::Temporary || graph.copied(id).is_some();
+        is_operand
+            && graph.is_called(id, &name.name)
+            && !tensor.dims.is_empty()
+            && graph.nests.iter().any(|nest| reads(nest, id, var))
+    });
     let Some(tensor) = read else {
         return Err(arguments.wrong(
             name.span,

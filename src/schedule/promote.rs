@@ -346,9 +346,11 @@ fn reads_below(
     }
     let mut tensor = None;
     let mut accesses: Vec<Expr> = Vec::new();
+    let is_itself = |e: &Expr| matches!(&e.kind, ExprKind::Access(access) if graph.tensor(access.tensor).name == name);
+    let itself = nest.rhs.any(&is_itself);
     nest.rhs.walk(&mut |e| {
         if let ExprKind::Access(access) = &e.kind
-            && graph.tensor(access.tensor).name == name
+            && (is_itself(e) || !itself && graph.is_called(access.tensor, name))
             && !accesses.iter().any(|a| crate::graph::equal::same(a, e))
         {
             tensor = Some(access.tensor);

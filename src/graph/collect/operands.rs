@@ -147,6 +147,7 @@ impl Graph {
                 dims: dims.clone(),
                 ..operand
             });
+            self.copies.push((temp, access.tensor));
             let whole = vars.iter().any(Option::is_none);
             let lhs = vars.iter().zip(&subscripts).zip(&dims);
             let lhs: Vec<VarId> = lhs
@@ -246,6 +247,7 @@ impl Graph {
             },
             ..tensor
         });
+        self.copies.push((rows, sorted));
         let near = &piece.rhs;
         self.add_piece(
             Piece {

@@ -87,21 +87,46 @@ pub(super) fn place(
         return Ok((place.clone(), found_here));
     }
     if let Some(other) = elsewhere.iter().find(|place| found(place).is_some()) {
-        let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
-        return Err(Diagnostic::error(
-            codes::NOT_NESTED,
-            arguments.span,
-            format!("`{}` is no loop around the expression", names.join(", ")),
-            "read back there",
-        )
-        .with_label(other.of(graph).span, "the expression stands here")
-        .with_help("name loops of the statement that holds the expression"));
+        return Err(outside(graph, other, vars, arguments));
     }
     let nest = last.as_ref().map(|place| place.of(graph));
     Err(match nest.or(graph.nests.first()) {
         Some(nest) => absent(nest, wanted),
         None => arguments.wrong(arguments.span, "there is no statement".to_string(), USAGE),
     })
+}
+
+/// Some of the loops are not those of the nest that holds the expression.
+fn outside(graph: &Graph, place: &Place, vars: &[VarId], arguments: &Arguments) -> Diagnostic {
+    let name = |v: VarId| format!("`{}`", graph.var(v).name);
+    let nest = place.of(graph);
+    let own = nest.loop_vars();
+    let others: Vec<String> = vars
+        .iter()
+        .filter(|v| !own.contains(v))
+        .map(|&v| name(v))
+        .collect();
+    let own: Vec<String> = own.into_iter().map(name).collect();
+    let (list, own) = (others.join(", "), own.join(", "));
+    let message = match others.as_slice() {
+        [_] => format!("{list} is no loop around the expression"),
+        _ => format!("{list} are no loops around the expression"),
+    };
+    let (stands, help) = if place.path.is_empty() {
+        (
+            "the expression stands here".to_string(),
+            format!("name loops of the statement that holds it: {own}"),
+        )
+    } else {
+        let workspace = &graph.tensor(nest.tensor).name;
+        (
+            format!("the expression stands here, where `{workspace}` collects it"),
+            format!("name loops over which `{workspace}` collects it: {own}"),
+        )
+    };
+    Diagnostic::error(codes::NOT_NESTED, arguments.span, message, "read back there")
+        .with_label(nest.span, stands)
+        .with_help(help)
 }
 
 fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
