@@ -3,7 +3,7 @@
 use super::args::{ShowArgs, ShowFormat, Stage};
 use super::compile::stem;
 use super::{Reporter, request, tuned};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagram::{self, Diagram};
 use crate::driver::{self, Compiled, Failure, argument, compile};
@@ -26,19 +26,17 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
     request.first_commands = args.after.or(args.before.map(|n| n - 1)).map(count);
     if args.stage == Stage::Tokens {
-        expect_text_or_json(args, reporter)?;
         let tokens = compile::tokens(&request, &mut reporter.sources)?;
-        return Ok(match args.format {
-            ShowFormat::Json => json(&tokens),
-            ShowFormat::Text | ShowFormat::Dot | ShowFormat::Svg => {
-                tokens.iter().map(|token| format!("{token}\n")).collect()
-            }
-        });
+        let text: String = tokens.iter().map(|token| format!("{token}\n")).collect();
+        return Ok(in_format(args.format, text, || json(&tokens)));
     }
     if args.program.tuned {
         request = tuned::without_data(request, reporter)?;
     }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
+    if reporter.refuse_performance {
+        refuse_on_notes(&compiled)?;
+    }
     if let Some(asked) = args.after.or(args.before)
         && count(asked) > compiled.commands
     {
@@ -63,14 +61,14 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     }
     let name = stem(&request.source);
     if args.stage == Stage::Kernel {
-        expect_text_or_json(args, reporter)?;
         let names = emit::file_names(&name, compiled.target);
         let file = names.into_iter().next().unwrap_or_default();
         let text = kernel(name, compiled);
-        return Ok(match args.format {
-            ShowFormat::Json => json(&KernelFile { file, text }),
-            ShowFormat::Text | ShowFormat::Dot | ShowFormat::Svg => text,
+        let described = json(&KernelFile {
+            file,
+            text: text.clone(),
         });
+        return Ok(in_format(args.format, text, || described));
     }
     let diagram = match args.format {
         ShowFormat::Text => return plain(args.stage, &compiled),
@@ -81,6 +79,22 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
         ShowFormat::Svg => diagram.svg(),
         ShowFormat::Json | ShowFormat::Text => diagram.json(),
     })
+}
+
+/// `-W error=performance`: what is shown is what would be compiled.
+fn refuse_on_notes(compiled: &Compiled) -> Result<(), Failure> {
+    let notes = compiled.remarks.iter();
+    let notes = notes.filter(|note| note.severity == Severity::Performance);
+    let refused: Vec<Diagnostic> = notes
+        .map(|note| Diagnostic {
+            severity: Severity::Error,
+            ..note.clone()
+        })
+        .collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Program(refused))
 }
 
 /// A kernel's text and the file that has it.
@@ -126,20 +140,14 @@ fn drawn(stage: Stage, compiled: &Compiled) -> Result<Diagram, Failure> {
     Ok(out)
 }
 
-/// Refuses pictures of a stage that has no structure to draw.
-fn expect_text_or_json(args: &ShowArgs, reporter: &mut Reporter) -> Result<(), Failure> {
-    if matches!(args.format, ShowFormat::Text | ShowFormat::Json) {
-        return Ok(());
+/// A stage that is a text: its lines in boxes, where they are drawn.
+fn in_format(format: ShowFormat, text: String, described: impl FnOnce() -> String) -> String {
+    match format {
+        ShowFormat::Text => text,
+        ShowFormat::Json => described(),
+        ShowFormat::Dot => diagram::outline::diagram(&text).dot(),
+        ShowFormat::Svg => diagram::outline::diagram(&text).svg(),
     }
-    let span = argument(&mut reporter.sources, "--format", "dot or svg");
-    Err(Diagnostic::error(
-        codes::NOT_SUPPORTED,
-        span,
-        "this stage is a text, which is not drawn",
-        "this format",
-    )
-    .with_help("`--format json` and `--format text` show it; all stages from program to loops can be drawn")
-    .into())
 }
 
 fn kernel(name: String, compiled: Compiled) -> String {

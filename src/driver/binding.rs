@@ -71,7 +71,8 @@ pub fn parse(
         return Err(wrong(
             format!("`{name}` is computed by `{}`", function.name),
             "takes no data",
-        ));
+        )
+        .with_help("leave it out"));
     }
     if let Some(rest) = what.strip_prefix("random:") {
         let origin = random(rest).map_err(|(message, label)| wrong(message, label))?;

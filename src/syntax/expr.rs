@@ -243,6 +243,6 @@ pub(super) fn number(text: &str, span: Span) -> Build<Number> {
     if value.is_finite() {
         Ok(Number::Float(value))
     } else {
-        Err(too_large())
+        Err(too_large().with_help("decimal numbers end near 1.8e308"))
     }
 }
