@@ -1,4 +1,4 @@
-//! What is left of a tile is taken in whole vectors, too.
+//! The last tile of a loop, which may not be full, is computed in whole vectors, too.
 //!
 //! before: `declare w[32]`, `for j in 0..min(32, rest) vector: w[j] = 0`,
 //!         `for k in ..: for j in 0..min(32, rest) vector: w[j] += a[k] * B[k * N + j0 * 32 + j]`,
@@ -8,31 +8,36 @@
 //!         `for j in 0..16 vector: if j < rest - first: C[j0 * 32 + first + j] = w[j]`,
 //!         where `at` is `k * N + j0 * 32 + first + j` and B has `count` elements
 //!
-//! Lanes behind the end compute with what lies there, which nobody reads. So all that is tested is
-//! whether a vector still lies in its array, and the workspace, which a loop of unknown length kept in
-//! memory, stays in registers: a convolution of 14 columns takes a tenth of the time (`BENCHMARKS.md`).
+//! Lanes past the end compute with whatever lies there, and nobody reads what they make. So all that is tested
+//! is whether an element still lies in its array. The workspace stays in registers, where a loop of unknown length
+//! would keep it in memory: a convolution of 14 columns takes a tenth of the time (`BENCHMARKS.md`).
 //!
-//! Loads that loops over other parts of the tile repeat are fetched before these, as a compiler does
-//! not see through the test.
+//! Loads that loops over other parts of the tile would repeat are fetched before these loops: the test keeps
+//! compilers from moving them.
 //!
-//! Two vectors are taken at a time: more are computed for nothing where little is left. Only a tile of
-//! several rows is taken in steps: the row of a sparse matrix would be walked over again in each, which costs
-//! as much as is gained.
+//! Two vectors are taken at a time: with more, lanes compute for nothing where little is left. Only a tile of
+//! several rows is taken in such steps: each step would walk the row of a sparse matrix again, which costs
+//! as much as the vectors save.
 
+mod elements;
+mod fetch;
+mod legal;
+
+use self::elements::Elements;
+use self::fetch::Fetch;
+use self::legal::{apart, is_part, repeats};
 use super::build as b;
 use super::device::inlined;
-use super::interface::{Arg, Direction};
-use super::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, LoopTag, ScalarType, Stmt, VarId};
+use super::ir::{
+    ArrayId, Expr, ExprKind, Kernel, Literal, LoopTag, ScalarType, Stmt, Storage, VarId,
+};
 use super::lanes::Lanes;
 use super::trips::{Bounds, Trips};
 use super::visit;
 use super::widen;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-/// The most iterations of a loop over another part of a tile.
-const PART: i64 = 64;
-
-/// Takes what is left of tiles in whole vectors, where workspaces that are declared there hold it.
+/// Computes last tiles in whole vectors, where workspaces that are declared there hold them.
 pub(super) fn by_vectors(kernel: &mut Kernel, body: &mut Vec<Stmt>) {
     let mut used = BTreeSet::new();
     lanes_loops(body, &mut |stmt| used.extend(arrays_below(stmt)));
@@ -73,32 +78,21 @@ fn arrays_below(stmt: &Stmt) -> Vec<ArrayId> {
     found
 }
 
-/// What is left of a tile: vector loops that all have the same bounds, and what stands around them.
+/// A last tile: vector loops that all have the same bounds, and what stands around them.
 struct Tile<'k> {
     kernel: &'k mut Kernel,
-    /// How long the tile is, where it is full, and how much of it is taken at a time.
+    /// How many elements a full tile has.
     count: i64,
+    /// How many of them are taken at a time.
     width: i64,
-    /// The end of the loops, and that without the tile's own.
+    /// The end of the loops, `min(count, rest)`.
     end: Expr,
     rest: Expr,
-    /// The first element of what is taken, if not all is at once.
+    /// The first of the elements that are taken at a time, if that is not all of them.
     first: Option<VarId>,
     /// The workspaces that hold the tile.
     own: BTreeSet<ArrayId>,
-    /// The numbers of elements of operands, by their arrays.
-    counts: BTreeMap<ArrayId, VarId>,
-    lets: Vec<Stmt>,
-}
-
-/// Elements that are loaded before loops over other parts of the tile.
-struct Fetch {
-    array: ArrayId,
-    /// What lane `var` loads, where no definition is needed.
-    value: Expr,
-    var: VarId,
-    /// Whether it stands outside of a loop that would repeat it.
-    moved: bool,
+    elements: Elements,
 }
 
 impl<'k> Tile<'k> {
@@ -143,8 +137,7 @@ impl<'k> Tile<'k> {
             rest,
             first,
             own,
-            counts: BTreeMap::new(),
-            lets: Vec::new(),
+            elements: Elements::default(),
         })
     }
 
@@ -152,7 +145,7 @@ impl<'k> Tile<'k> {
     fn taken(&mut self, body: &[Stmt]) -> Option<Vec<Stmt>> {
         let (mut inner, fetches) = self.list(body)?;
         self.settle(&mut inner, fetches);
-        let mut outer = std::mem::take(&mut self.lets);
+        let mut outer = std::mem::take(&mut self.elements.lets);
         // Nothing is loaded where nothing is left: it might lie anywhere.
         outer.push(match self.first {
             Some(first) => {
@@ -172,7 +165,7 @@ impl<'k> Tile<'k> {
         whole.then_some(outer)
     }
 
-    /// The statements of a list, and what the last of them fetches if it may be done before.
+    /// The statements of a list, and what the last of them fetches, which may stand before the list's own loop.
     fn list(&mut self, body: &[Stmt]) -> Option<(Vec<Stmt>, Vec<Fetch>)> {
         let mut taken = Vec::new();
         let mut fetches = Vec::new();
@@ -185,6 +178,7 @@ impl<'k> Tile<'k> {
         Some((taken, fetches))
     }
 
+    /// A statement, and what it fetches.
     fn stmt(&mut self, stmt: &Stmt) -> Option<(Stmt, Vec<Fetch>)> {
         if let Stmt::Declare { array, count } = stmt
             && self.own.contains(array)
@@ -224,7 +218,7 @@ impl<'k> Tile<'k> {
         Some((stmt, fetches))
     }
 
-    /// A vector loop.
+    /// A vector loop over the tile as one over a vector: values are loaded and stored where the tile has elements.
     fn vector(&mut self, var: VarId, tag: &LoopTag, body: &[Stmt]) -> Option<(Stmt, Vec<Fetch>)> {
         let (last, lets) = body.split_last()?;
         let Stmt::Store {
@@ -280,7 +274,14 @@ impl<'k> Tile<'k> {
         Some((bounds.each(var, tag.clone(), inner), fetches))
     }
 
-    /// How many of the tile's elements there are from the first one of the vector on.
+    /// Places fetches for the last statement of a list.
+    fn settle(&mut self, body: &mut Vec<Stmt>, fetches: Vec<Fetch>) {
+        for fetch in fetches {
+            fetch.settle(self.kernel, self.width, body);
+        }
+    }
+
+    /// How many elements the tile has from the vector's first one on.
     fn left(&self) -> Expr {
         match self.first {
             Some(first) => b::sub(self.rest.clone(), b::var(first, ScalarType::I64)),
@@ -288,7 +289,7 @@ impl<'k> Tile<'k> {
         }
     }
 
-    /// An expression of the tile's loop in that of a vector.
+    /// An expression of the loop over the tile, for that over a vector, whose variable counts from `first` on.
     fn moved(&self, var: VarId, e: &Expr) -> Expr {
         let mut e = e.clone();
         if let Some(first) = self.first {
@@ -300,7 +301,7 @@ impl<'k> Tile<'k> {
         e
     }
 
-    /// A place in a workspace.
+    /// The index of a lane's element in a workspace, which holds a vector instead of a tile.
     fn place(&self, var: VarId, index: &Expr) -> Option<Expr> {
         let is_var = |e: &Expr| e.kind == ExprKind::Var(var);
         if is_var(index) {
@@ -319,7 +320,7 @@ impl<'k> Tile<'k> {
         })
     }
 
-    /// A value that lanes compute.
+    /// A value that lanes compute, with loads from a workspace at their place in it and all others fetched.
     fn value(&mut self, plan: &Lanes, e: &Expr, fetches: &mut Vec<Fetch>) -> Option<Expr> {
         if let ExprKind::Load { array, index } = &e.kind {
             if self.own.contains(array) {
@@ -343,7 +344,7 @@ impl<'k> Tile<'k> {
         known.then_some(e)
     }
 
-    /// An element of memory that each lane loads, its neighbours those of the lanes beside it.
+    /// What each lane loads of an array, the lane beside it the next element.
     fn fetch(
         &mut self,
         plan: &Lanes,
@@ -352,7 +353,7 @@ impl<'k> Tile<'k> {
         fetches: &mut Vec<Fetch>,
     ) -> Option<Expr> {
         let at = self.moved(plan.var, &inlined(index, &plan.known));
-        let there = match self.elements(array) {
+        let there = match self.elements.count(self.kernel, array) {
             Some(count) => b::lt(at.clone(), b::var(count, ScalarType::I64)),
             // Others may write what lies behind.
             None => b::lt(b::var(plan.var, ScalarType::I64), self.left()),
@@ -363,9 +364,7 @@ impl<'k> Tile<'k> {
             return Some(load(same.array));
         }
         let name = format!("{}_part", self.kernel.array(array).name);
-        let part = self
-            .kernel
-            .fresh_array(&name, ty, super::ir::Storage::Local);
+        let part = self.kernel.fresh_array(&name, ty, Storage::Local);
         fetches.push(Fetch {
             array: part,
             value,
@@ -373,69 +372,6 @@ impl<'k> Tile<'k> {
             moved: false,
         });
         Some(load(part))
-    }
-
-    /// The number of elements of an operand that stores all of them.
-    fn elements(&mut self, array: ArrayId) -> Option<VarId> {
-        if let Some(known) = self.counts.get(&array) {
-            return Some(*known);
-        }
-        let args = self.kernel.interface.args.iter();
-        let count = args.into_iter().find_map(|arg| match arg {
-            Arg::Tensor(tensor) => {
-                let whole = tensor.values == array
-                    && tensor.direction == Direction::In
-                    && tensor.levels.iter().all(|level| level.level.is_full());
-                let extents = tensor.levels.iter().map(|level| level.extent(&tensor.dims));
-                whole.then(|| extents.reduce(b::mul))?
-            }
-            Arg::Scalar { .. } => None,
-        })?;
-        let tensor = self.kernel.array(array).name.clone();
-        let name = format!("{}_count", tensor.trim_end_matches("_vals"));
-        let id = self.kernel.fresh_var(&name, ScalarType::I64, false);
-        self.lets.push(b::bind(id, count));
-        self.counts.insert(array, id);
-        Some(id)
-    }
-
-    /// Fetches at the end of a list what the statement that comes next, or the last one, needs: in
-    /// that statement itself, if nothing repeats it there.
-    fn settle(&mut self, body: &mut Vec<Stmt>, fetches: Vec<Fetch>) {
-        for fetch in fetches {
-            let Some(mut user) = body.pop() else {
-                continue;
-            };
-            if fetch.moved {
-                let lane = self.kernel.vars[fetch.var.index()].clone();
-                let lane = self.kernel.add_var(lane);
-                let each = b::var(lane, ScalarType::I64);
-                let mut value = fetch.value;
-                visit::replace_expr(&mut value, &mut |node| {
-                    (node.kind == ExprKind::Var(fetch.var)).then(|| each.clone())
-                });
-                let tag = LoopTag {
-                    run: super::ir::Run::Lanes {
-                        count: None,
-                        reductions: Vec::new(),
-                    },
-                    ..LoopTag::default()
-                };
-                let count = self.width.unsigned_abs();
-                body.push(Stmt::Declare {
-                    array: fetch.array,
-                    count,
-                });
-                let store = b::store(fetch.array, each, value);
-                body.push(Bounds::of(b::int(0), b::int(self.width)).each(lane, tag, vec![store]));
-            } else {
-                let loads = |node: &Expr| matches!(node.kind, ExprKind::Load { array, .. } if array == fetch.array);
-                visit::replace_exprs(std::slice::from_mut(&mut user), &mut |node| {
-                    loads(node).then(|| fetch.value.clone())
-                });
-            }
-            body.push(user);
-        }
     }
 }
 
@@ -452,70 +388,4 @@ fn lanes_var(body: &[Stmt]) -> Option<VarId> {
         }
     });
     found
-}
-
-/// The variable of a loop over another part of the tile, one that a constant bounds, and whether it
-/// certainly has an iteration.
-fn is_part(stmt: &Stmt) -> Option<(VarId, bool)> {
-    let Stmt::For {
-        var, lo, hi, tag, ..
-    } = stmt
-    else {
-        return None;
-    };
-    let trips = Trips::of(lo, hi);
-    let short = trips.most.is_some_and(|most| most <= PART);
-    let runs = trips.constant().is_some_and(|count| count > 0);
-    (tag.is_serial() && short).then_some((*var, runs))
-}
-
-/// Whether nothing that is stored outside of workspaces is loaded: all of it is stored before what comes
-/// behind loads it, and a vector of it would be before others are.
-fn apart(body: &[Stmt], declared: &BTreeSet<ArrayId>) -> bool {
-    let mut stored = BTreeSet::new();
-    visit::stmts(body, &mut |stmt| stored.extend(stmt.writes()));
-    stored.retain(|array| !declared.contains(array));
-    let mut loaded = false;
-    visit::stmts(body, &mut |stmt| {
-        visit::own_exprs(stmt, &mut |e| {
-            loaded |= e.any(
-                |node| matches!(node.kind, ExprKind::Load { array, .. } if stored.contains(&array)),
-            );
-        });
-    });
-    !loaded
-}
-
-/// Whether a statement may be run once more for each vector: outside of vector loops it changes nothing but
-/// variables that are declared with it.
-fn repeats(stmt: &Stmt, inner: &BTreeSet<VarId>) -> bool {
-    if let Stmt::For { tag, .. } = stmt
-        && tag.is_vector()
-    {
-        return true;
-    }
-    let own = match stmt {
-        Stmt::Let { .. } | Stmt::If { .. } | Stmt::While { .. } | Stmt::Declare { .. } => true,
-        Stmt::For { tag, .. } => tag.is_serial(),
-        Stmt::Assign { var, .. } => inner.contains(var),
-        Stmt::Comment(_) | Stmt::Prefetch { .. } => true,
-        Stmt::Search { .. } => true,
-        Stmt::Store { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Append { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Trim { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Enter { .. }
-        | Stmt::Take { .. }
-        | Stmt::Sort { .. }
-        | Stmt::Scan { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_) => false,
-    };
-    let below = visit::bodies(stmt);
-    own && below.into_iter().flatten().all(|stmt| repeats(stmt, inner))
 }
