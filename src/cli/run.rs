@@ -22,7 +22,7 @@ use crate::driver::{
 use crate::emit::watch::Watching;
 use crate::files::{self, Staged};
 use crate::program::ir::{Function, TensorId};
-use report::{Races, Report, Result_, origin, text, times};
+use report::{Races, Report, ResultSummary, origin, text, times};
 use std::path::PathBuf;
 
 pub(super) fn run(args: &RunArgs) -> u8 {
@@ -142,7 +142,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             continue;
         };
         let tensor = data::unpack(packed);
-        results.push(Result_ {
+        results.push(ResultSummary {
             name: function.tensor(id).name.clone(),
             summary: data::summarize(&tensor),
         });

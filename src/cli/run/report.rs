@@ -7,9 +7,9 @@ use crate::driver::run::{Clock, Outcome};
 use crate::driver::watch::Findings;
 use crate::driver::{Compiled, ScheduleChoice};
 
-/// One result as it is printed.
+/// A result and what is printed of it: shape, number of elements, norm.
 #[derive(serde::Serialize)]
-pub(super) struct Result_ {
+pub(super) struct ResultSummary {
     pub name: String,
     #[serde(flatten)]
     pub summary: Summary,
@@ -19,10 +19,10 @@ pub(super) struct Result_ {
 #[derive(serde::Serialize)]
 pub(super) struct Report {
     pub function: String,
-    pub results: Vec<Result_>,
+    pub results: Vec<ResultSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
-    /// Why it is not verified, but for races.
+    /// Where the kernel and the reference differ; races are not among them.
     pub differences: Vec<String>,
     /// What the race checker says, if loops are shared out.
     #[serde(skip_serializing_if = "Option::is_none")]
