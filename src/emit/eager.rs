@@ -1,6 +1,6 @@
-//! Truth values that are gathered without asking what they are already: `flag |= (c < 0) | (c >= N)` instead of
+//! Truth values that are gathered without short circuits: `flag |= (c < 0) | (c >= N)` instead of
 //! `flag = flag || (c < 0 || c >= N)`. C's `&&` and `||` are branches, which keep compilers from taking several
-//! iterations at once; so where everything may be evaluated and costs no more than that, nothing is skipped.
+//! iterations at once. So nothing is skipped where all parts may be evaluated and cost no more than a branch.
 
 use super::kernel::Printer;
 use crate::loops::ir::{BinaryOp, Expr, ExprKind, ScalarType};
@@ -23,7 +23,7 @@ impl Printer<'_> {
     }
 }
 
-/// What two truth values are connected by.
+/// The bitwise operator that connects two truth values as this one does.
 fn connective(op: BinaryOp, ty: ScalarType) -> Option<char> {
     let both = matches!(op, BinaryOp::And | BinaryOp::Min);
     let either = matches!(op, BinaryOp::Or | BinaryOp::Max);
@@ -31,10 +31,9 @@ fn connective(op: BinaryOp, ty: ScalarType) -> Option<char> {
     (ty == ScalarType::Bool && (both || either)).then_some(symbol)
 }
 
-/// Whether an expression can be evaluated whatever its parts are, where what is in `read` is, and is no more than
-/// arithmetic of what arrays have one after another: it divides by nothing, calls nothing, makes nothing of 64 bits that
-/// may not fit, and the second operand of
-/// `&&` and `||` reads only what has been read.
+/// Whether an expression may be evaluated even where C's `&&` and `||` would skip parts of it, and is cheap: it
+/// divides by nothing, calls nothing, has no arithmetic that may overflow, no load depends on another one, and the
+/// second operand of `&&` and `||` loads only what has been loaded before, the loads in `read` or those of the first operand.
 fn is_eager(e: &Expr, read: &[Expr]) -> bool {
     if let ExprKind::Binary(op, a, b) = &e.kind
         && connective(*op, a.ty).is_some()
@@ -44,13 +43,13 @@ fn is_eager(e: &Expr, read: &[Expr]) -> bool {
         return all && is_eager(a, read) && is_eager(b, &known);
     }
     let plain = match &e.kind {
-        ExprKind::Unary(_, a) => !is_wide(a),
+        ExprKind::Unary(_, a) => !may_overflow(a),
         ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Locate(..) => true,
         ExprKind::Load { index, .. } => !index.any(is_load),
         ExprKind::Cast(a) => a.ty.is_integer() && e.ty.is_integer(),
         ExprKind::Binary(op, a, b) => match op {
             BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv => false,
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => !is_wide(a) && !is_wide(b),
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => !may_overflow(a) && !may_overflow(b),
             BinaryOp::And
             | BinaryOp::Or
             | BinaryOp::Min
@@ -69,9 +68,9 @@ fn is_eager(e: &Expr, read: &[Expr]) -> bool {
     all
 }
 
-/// Whether what is made of it may not fit, which only what stands before says: data of 64 bits, and what is computed
-/// in 32.
-fn is_wide(e: &Expr) -> bool {
+/// Whether arithmetic on an operand may overflow unless a condition before it holds: on data of 64 bits, and on
+/// all that is computed in 32 bits.
+fn may_overflow(e: &Expr) -> bool {
     e.ty == ScalarType::I32 || is_load(e) && e.ty == ScalarType::I64
 }
 
