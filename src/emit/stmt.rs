@@ -1,30 +1,24 @@
 //! The text of statements, on the host's C or inside a kernel of the device.
 
+mod lookup;
+mod update;
+
 use super::kernel::{Dialect, Part, Printer};
-use super::loops::atomic_pragma;
 use super::memory::Sorts;
-use super::operators;
-use super::types::{c_type, half, is_lane, lane_type};
+use super::types::{c_type, is_lane, lane_type};
 use super::wrap::wrapped;
 use crate::loops::build as b;
-use crate::loops::ir::{
-    ArrayId, BinaryOp, ErrorCode, Expr, ExprKind, Look, ReduceOp, ScalarType, Stmt, Storage, VarId,
-};
-
-/// What a statement updates.
-#[derive(Clone, Copy)]
-enum Updated {
-    Var(VarId),
-    Array(ArrayId),
-}
+use crate::loops::ir::{ArrayId, BinaryOp, ErrorCode, Expr, ExprKind, Stmt, Storage, VarId};
 
 impl Printer<'_> {
+    /// A line, broken where it is too long.
     pub(super) fn line(&mut self, text: &str) {
         let text = &*self.marked(text);
         self.out += &wrapped(text, 4 * self.indent);
         self.out.push('\n');
     }
 
+    /// Statements between braces, with names of their own.
     pub(super) fn block(&mut self, body: &[Stmt]) {
         self.scopes.open();
         self.indent += 1;
@@ -40,6 +34,7 @@ impl Printer<'_> {
         }
     }
 
+    /// Names a variable in the block that declares it.
     pub(super) fn declare(&mut self, var: VarId) -> String {
         let kernel = self.kernel;
         let name = self.scopes.fresh(&kernel.var(var).name);
@@ -55,87 +50,15 @@ impl Printer<'_> {
 
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Let { var, init } => {
-                let ty = self.kernel.var(*var).ty;
-                let ty = match &self.lanes {
-                    Some(lanes) if lanes.is_wide(init) && is_lane(ty) => lane_type(ty, lanes.count),
-                    // Each lane's own, in the subscripts that need it.
-                    Some(lanes) if lanes.is_wide(init) => return,
-                    Some(_) | None => c_type(ty).to_string(),
-                };
-                let settled = self.lanes.as_ref().map(|lanes| lanes.settled(init));
-                let init = self.expr(settled.as_ref().unwrap_or(init));
-                let name = self.declare(*var);
-                let born = self.born_var(*var);
-                self.line(&format!("{ty} {name} = {init};{born}"));
-            }
-            Stmt::Assign { var, op, value } => {
-                let target = self.watched_var(*var, false);
-                let ty = self.kernel.var(*var).ty;
-                let text = self.update(&target, ty, *op, value, Updated::Var(*var));
-                self.line(&text);
-            }
+            Stmt::Let { var, init } => self.bind(*var, init),
+            Stmt::Assign { var, op, value } => self.assign(*var, *op, value),
             Stmt::Store {
                 array,
                 index,
                 op,
                 value,
                 atomic,
-            } => {
-                if *atomic && self.dialect == Dialect::Device {
-                    let text = self.atomic_update(*array, index, *op, value);
-                    return self.line(&text);
-                }
-                if *atomic {
-                    let elem = self.kernel.array(*array).elem;
-                    self.pragma(atomic_pragma(elem, *op));
-                    if let (Some(ReduceOp::Add), true) = (op, elem.is_integer() && elem.size() < 4)
-                    {
-                        let target = self.element(*array, index, false);
-                        let text = format!("{target} += {};", self.expr(value));
-                        return self.line(&text);
-                    }
-                }
-                let target = self.element(*array, index, false);
-                let elem = self.kernel.array(*array).elem;
-                if let (Some(lanes), None) = (&self.lanes, op)
-                    && !lanes.is_wide(value)
-                {
-                    let ty = lane_type(elem, lanes.count);
-                    let zero = matches!(value.kind, ExprKind::Literal(l) if l.is_zero());
-                    let more = if zero {
-                        String::new()
-                    } else {
-                        format!(" + {}", self.compared(value))
-                    };
-                    return self.line(&format!("{target} = ({ty}){{0}}{more};"));
-                }
-                if let Some(text) = self.tested(value) {
-                    return self.line(&format!("{target} += {text};"));
-                }
-                // An element that data choose is not read for what it becomes anyway.
-                if *op == Some(ReduceOp::Or)
-                    && elem == ScalarType::Bool
-                    && !*atomic
-                    && index.loads()
-                {
-                    let text = self.expr(value);
-                    return self.line(&format!("if ({text}) {target} = true;"));
-                }
-                // A half-width element is read, combined in float and rounded.
-                let combined = || match op {
-                    Some(op) => {
-                        let old = b::load(*array, elem, index.clone());
-                        self.expr(&b::combine(*op, old, value.clone()))
-                    }
-                    None => self.expr(value),
-                };
-                let text = match half(elem) {
-                    Some(half) => format!("{target} = sparsec_float_to_{half}({});", combined()),
-                    None => self.update(&target, elem, *op, value, Updated::Array(*array)),
-                };
-                self.line(&text);
-            }
+            } => self.store(*array, index, *op, value, *atomic),
             Stmt::For { .. } => self.for_loop(stmt),
             Stmt::While { cond, body } => {
                 let cond = self.expr(cond);
@@ -165,52 +88,13 @@ impl Printer<'_> {
             }
             Stmt::Grow { capacity, needed } => self.grow(*capacity, needed),
             Stmt::Trim { capacity, count } => self.trim(*capacity, count),
-            Stmt::Declare { array, count } => {
-                self.declare_array(*array);
-                let elem = self.kernel.array(*array);
-                let shared = if elem.storage == Storage::Shared {
-                    "__shared__ "
-                } else {
-                    ""
-                };
-                let text = format!(
-                    "{shared}{} {}[{count}];{}",
-                    c_type(elem.elem),
-                    self.array(*array),
-                    self.born(*array)
-                );
-                self.line(&text);
-            }
-            Stmt::Slice { array, of, offset } => {
-                let ty = c_type(self.kernel.array(*array).elem);
-                let offset = self.compared(offset);
-                self.declare_array(*array);
-                // Threads of a block may share a part: see `device::kernel_function`.
-                let restrict = match self.dialect {
-                    Dialect::Device => "",
-                    Dialect::C => "SPARSEC_RESTRICT ",
-                };
-                let text = format!(
-                    "{ty} *{restrict}{} = {} + {};{}",
-                    self.array(*array),
-                    self.array(*of),
-                    offset,
-                    self.born(*array)
-                );
-                self.line(&text);
-            }
+            Stmt::Declare { array, count } => self.local_array(*array, *count),
+            Stmt::Slice { array, of, offset } => self.slice(*array, *of, offset),
             Stmt::Assume { cond, text, found } => {
                 let (cond, found) = (self.expr(cond), self.expr(found));
                 self.line(&format!("SPARSEC_ASSUME({cond}, \"{text}\", {found});"));
             }
-            Stmt::Free { array } => {
-                let name = self.array(*array).to_string();
-                self.line(&format!("sparsec_release({name});"));
-                // What fails behind it releases all arrays.
-                if !self.ends {
-                    self.line(&format!("{name} = NULL;"));
-                }
-            }
+            Stmt::Free { array } => self.free(*array),
             Stmt::Fill {
                 array,
                 start,
@@ -224,66 +108,14 @@ impl Printer<'_> {
                 hi,
                 key,
                 by,
-            } => {
-                let width = self.kernel.array(*array).elem.name();
-                let (lo, hi) = (self.expr(lo), self.expr(hi));
-                let count = format!("({hi}) - ({lo})");
-                let mut read = match by {
-                    Look::Bisect | Look::Gallop | Look::Table(_) => {
-                        self.watched_range(*array, true, &lo, &count)
-                    }
-                    // Whoever sets a slot has set the coordinate that it leads to.
-                    Look::Slot(table) => self.watched_range(*table, true, &lo, &count),
-                };
-                let how = match by {
-                    Look::Bisect => format!("lower_bound_{width}("),
-                    Look::Gallop => format!("gallop_{width}("),
-                    Look::Table(table) => {
-                        let (first, count) =
-                            (format!("2 * ({lo})"), format!("2 * (({hi}) - ({lo}))"));
-                        read += &self.watched_range(*table, true, &first, &count);
-                        format!("look_up_{width}({}, ", self.array(*table))
-                    }
-                    Look::Slot(table) => format!("place_{width}({}, ", self.array(*table)),
-                };
-                let call = format!(
-                    "sparsec_{how}{}, {lo}, {hi}, {})",
-                    self.array(*array),
-                    self.expr(key)
-                );
-                let name = self.declare(*var);
-                self.line(&format!("{read}int64_t {name} = {call};"));
-            }
+            } => self.search(*var, *array, (lo, hi), key, *by),
             Stmt::Enter {
                 table,
                 coordinates,
                 lo,
                 hi,
-            } => {
-                let width = self.kernel.array(*table).elem.name();
-                let (lo, hi) = (self.expr(lo), self.expr(hi));
-                let read = self.watched_range(*coordinates, true, &lo, &format!("({hi}) - ({lo})"));
-                let (first, count) = (format!("2 * ({lo})"), format!("2 * (({hi}) - ({lo}))"));
-                let written = self.watched_range(*table, false, &first, &count);
-                let arrays = format!("{}, {}", self.array(*table), self.array(*coordinates));
-                self.line(&format!(
-                    "{read}{written}sparsec_enter_{width}({arrays}, {lo}, {hi});"
-                ));
-            }
-            Stmt::Take { var, array, index } => {
-                let element = self.element(*array, index, false);
-                let name = self.declare(*var);
-                match self.dialect {
-                    Dialect::Device => {
-                        self.line(&format!("int64_t {name} = sparsec_next(&{element});"));
-                    }
-                    Dialect::C => {
-                        self.line(&format!("int64_t {name};"));
-                        self.pragma("omp atomic capture");
-                        self.line(&format!("{name} = {element}++;"));
-                    }
-                }
-            }
+            } => self.enter_table(*table, *coordinates, lo, hi),
+            Stmt::Take { var, array, index } => self.take(*var, *array, index),
             Stmt::Sort {
                 coordinates,
                 values,
@@ -296,18 +128,8 @@ impl Printer<'_> {
                 };
                 self.sort(coordinates, *values, count, how);
             }
-            Stmt::FailIf { cond, code } => {
-                // A number that tests make smaller has a name.
-                let cond = if let ExprKind::Binary(BinaryOp::Lt, most, count) = &cond.kind
-                    && b::as_int(most) == Some(i64::from(i32::MAX))
-                {
-                    format!("{} > SPARSEC_INDEX_MAX", self.compared(count))
-                } else {
-                    self.expr(cond)
-                };
-                self.fail_if(&cond, error_name(*code));
-            }
-            // Loops since `scans`, launches since `device`; what was left would not compile.
+            Stmt::FailIf { cond, code } => self.fail_if(cond, *code),
+            // `scans` made loops of these, `device` launches; one that is left must not compile.
             Stmt::Scan { .. } => {
                 debug_assert!(false, "in a text: {stmt:?}");
                 self.line("#error a scan is left");
@@ -325,7 +147,81 @@ impl Printer<'_> {
         }
     }
 
-    fn fail_if(&mut self, cond: &str, code: &str) {
+    /// A variable that is set once.
+    fn bind(&mut self, var: VarId, init: &Expr) {
+        let ty = self.kernel.var(var).ty;
+        let ty = match &self.lanes {
+            Some(lanes) if lanes.is_wide(init) && is_lane(ty) => lane_type(ty, lanes.count),
+            // Each lane's own, in the subscripts that need it.
+            Some(lanes) if lanes.is_wide(init) => return,
+            Some(_) | None => c_type(ty).to_string(),
+        };
+        let settled = self.lanes.as_ref().map(|lanes| lanes.settled(init));
+        let init = self.expr(settled.as_ref().unwrap_or(init));
+        let name = self.declare(var);
+        let born = self.born_var(var);
+        self.line(&format!("{ty} {name} = {init};{born}"));
+    }
+
+    /// An array of the block's own, or of all threads of a GPU's block.
+    fn local_array(&mut self, array: ArrayId, count: u64) {
+        self.declare_array(array);
+        let elem = self.kernel.array(array);
+        let shared = if elem.storage == Storage::Shared {
+            "__shared__ "
+        } else {
+            ""
+        };
+        let text = format!(
+            "{shared}{} {}[{count}];{}",
+            c_type(elem.elem),
+            self.array(array),
+            self.born(array)
+        );
+        self.line(&text);
+    }
+
+    /// A name for the part of an array from an offset on.
+    fn slice(&mut self, array: ArrayId, of: ArrayId, offset: &Expr) {
+        let ty = c_type(self.kernel.array(array).elem);
+        let offset = self.compared(offset);
+        self.declare_array(array);
+        // Threads of a block may share a part: see `device::kernel_function`.
+        let restrict = match self.dialect {
+            Dialect::Device => "",
+            Dialect::C => "SPARSEC_RESTRICT ",
+        };
+        let text = format!(
+            "{ty} *{restrict}{} = {} + {};{}",
+            self.array(array),
+            self.array(of),
+            offset,
+            self.born(array)
+        );
+        self.line(&text);
+    }
+
+    /// Frees an array, and forgets it where a failure would free it again.
+    fn free(&mut self, array: ArrayId) {
+        let name = self.array(array).to_string();
+        self.line(&format!("sparsec_release({name});"));
+        // What fails later releases all arrays.
+        if !self.ends {
+            self.line(&format!("{name} = NULL;"));
+        }
+    }
+
+    /// Leaves the function with a status where the condition holds.
+    fn fail_if(&mut self, cond: &Expr, code: ErrorCode) {
+        // A number that tests make smaller has a name.
+        let cond = if let ExprKind::Binary(BinaryOp::Lt, most, count) = &cond.kind
+            && b::as_int(most) == Some(i64::from(i32::MAX))
+        {
+            format!("{} > SPARSEC_INDEX_MAX", self.compared(count))
+        } else {
+            self.expr(cond)
+        };
+        let code = error_name(code);
         if self.part == Part::Checks {
             // Nothing is allocated that would have to be freed.
             return self.line(&format!("if ({cond}) return {code};"));
@@ -338,108 +234,7 @@ impl Printer<'_> {
         self.line("}");
     }
 
-    /// `target op= value;` in the shortest form that C has.
-    fn update(
-        &self,
-        target: &str,
-        ty: ScalarType,
-        op: Option<ReduceOp>,
-        value: &Expr,
-        into: Updated,
-    ) -> String {
-        let text = self.expr(value);
-        let var = match into {
-            Updated::Var(var) => Some(var),
-            Updated::Array(_) => None,
-        };
-        let narrow = ty.is_integer() && ty.size() < 4;
-        // Of an element of an array, what is skipped may be its store.
-        let flag = |symbol: char| {
-            let own = var.and(Some(value)).filter(|_| ty == ScalarType::Bool);
-            own.and_then(|value| self.gathered(target, symbol, value))
-        };
-        match op {
-            None => {
-                if let (Some(var), ExprKind::Binary(crate::loops::ir::BinaryOp::Add, a, b)) =
-                    (var, &value.kind)
-                    && a.kind == ExprKind::Var(var)
-                {
-                    let one =
-                        matches!(b.kind, ExprKind::Literal(crate::loops::ir::Literal::Int(1)));
-                    return if one {
-                        format!("{target}++;")
-                    } else {
-                        format!("{target} += {};", self.expr(b))
-                    };
-                }
-                format!("{target} = {text};")
-            }
-            Some(ReduceOp::Add) if !narrow && ty != ScalarType::Bool => {
-                if let ExprKind::Unary(crate::loops::ir::UnaryOp::Neg, a) = &value.kind {
-                    return format!("{target} -= {};", self.expr(a));
-                }
-                format!("{target} += {text};")
-            }
-            Some(ReduceOp::Mul) if !narrow && ty != ScalarType::Bool => {
-                format!("{target} *= {text};")
-            }
-            Some(ReduceOp::Add) if ty == ScalarType::Bool => {
-                flag('|').unwrap_or_else(|| format!("{target} = {target} || ({text});"))
-            }
-            Some(ReduceOp::Mul) if ty == ScalarType::Bool => {
-                flag('&').unwrap_or_else(|| format!("{target} = {target} && ({text});"))
-            }
-            Some(ReduceOp::Add) => {
-                format!("{target} = ({})({target} + ({text}));", c_type(ty))
-            }
-            Some(ReduceOp::Mul) => {
-                format!("{target} = ({})({target} * ({text}));", c_type(ty))
-            }
-            Some(op @ (ReduceOp::Min | ReduceOp::Max)) => {
-                let min = op == ReduceOp::Min;
-                let is_number = match into {
-                    Updated::Var(var) => self.numbers.contains(&var),
-                    Updated::Array(array) => self.number_arrays.contains(&array),
-                };
-                let name = match (min, is_number) {
-                    (true, true) => "lowered",
-                    (false, true) => "raised",
-                    (true, false) => "min",
-                    (false, false) => "max",
-                };
-                if let (Updated::Array(_), Some(text)) =
-                    (into, self.combined_lanes(name, target, value))
-                {
-                    return format!("{target} = {text};");
-                }
-                let call = if ty == ScalarType::Bool {
-                    let symbol = if min { '&' } else { '|' };
-                    let skips = || format!("{target} = {target} {symbol}{symbol} ({text});");
-                    return flag(symbol).unwrap_or_else(skips);
-                } else if ty.is_integer() || self.dialect == Dialect::C {
-                    format!("sparsec_{name}_{}", ty.name())
-                } else {
-                    let name = if min { "fmin" } else { "fmax" };
-                    let suffix = if ty == ScalarType::F32 { "f" } else { "" };
-                    format!("{name}{suffix}")
-                };
-                format!("{target} = {call}({target}, {text});")
-            }
-            Some(ReduceOp::And) => {
-                flag('&').unwrap_or_else(|| format!("{target} = {target} && ({text});"))
-            }
-            Some(ReduceOp::Or) => {
-                flag('|').unwrap_or_else(|| format!("{target} = {target} || ({text});"))
-            }
-            Some(ReduceOp::Own(own)) => {
-                format!(
-                    "{target} = {}({target}, {text});",
-                    operators::function(own, ty)
-                )
-            }
-        }
-    }
-
+    /// `if`, `else if` and `else` without more braces than C needs.
     fn if_chain(&mut self, stmt: &Stmt) {
         let mut at = stmt;
         let mut head = String::new();
