@@ -7,7 +7,7 @@
 //! iteration of a serial loop around.
 
 use super::segments::has_blocks;
-use super::spmd::inside;
+use super::spmd::nested::inside;
 use super::{Definitions, Refusal};
 use crate::loops::effects::{Around, Facts, Homes, Touch, Who, meet, touches};
 use crate::loops::ir::{ArrayId, ExprKind, Kernel, Stmt, Storage, VarId};

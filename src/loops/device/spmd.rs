@@ -5,6 +5,8 @@
 //! are. A scalar that the iterations of a loop add up is reduced behind it, so that all of
 //! its threads know the sum.
 
+pub(super) mod nested;
+
 use super::barriers::{Launch, Pending};
 use super::ir::Device;
 use super::private::privatise;
@@ -13,7 +15,7 @@ use super::{Definitions, Refusal};
 use crate::loops::build as b;
 use crate::loops::effects::Around;
 use crate::loops::ir::{
-    ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Place, ScalarType, Stmt, VarId,
+    ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Place, ReduceOp, ScalarType, Stmt, VarId,
 };
 use crate::loops::trips::Bounds;
 use crate::loops::uniform::{Uniform, Units};
@@ -256,45 +258,17 @@ impl Spmd<'_> {
                 tag,
                 body,
             } => {
-                let mut site = self.diverging(place, &[&lo, &hi]);
-                site.around.push(Around {
-                    var,
-                    lo: super::inlined(&lo, &self.known),
-                    step,
-                    most,
-                    unit: None,
-                    tells: true,
-                });
-                self.note(&[&lo, &hi], place, pending);
-                let without = pending.clone();
-                let body = self.inner(body, Some(var), &site, pending)?;
-                pending.join(without);
-                out.push(Bounds { lo, hi, most }.every(step, var, tag, body));
+                let bounds = Bounds { lo, hi, most };
+                out.push(self.serial((var, bounds, step), tag, body, place, pending)?);
             }
             Stmt::While { cond, body } => {
-                let site = self.diverging(place, &[&cond]);
-                self.note(&[&cond], place, pending);
-                let without = pending.clone();
-                let body = self.inner(body, None, &site, pending)?;
-                pending.join(without);
-                out.push(Stmt::While { cond, body });
+                out.push(self.repeated(cond, body, place, pending)?);
             }
             Stmt::If {
                 cond,
                 then,
                 otherwise,
-            } => {
-                // Some may still read what others overwrite inside.
-                self.note(&[&cond], place, pending);
-                let mut other = pending.clone();
-                let inside = |var: &VarId| then.iter().chain(&otherwise).any(|s| assigns(s, *var));
-                self.fresh.retain(|var| !inside(var));
-                let site = self.diverging(place, &[&cond]);
-                let then = self.list(then, &site, pending)?;
-                let otherwise = self.list(otherwise, &site, &mut other)?;
-                pending.join(other);
-                out.push(b::if_else(cond, then, otherwise));
-            }
+            } => out.push(self.branches(cond, (then, otherwise), place, pending)?),
             Stmt::Store { array, .. } if self.own.contains(&array) => out.push(stmt),
             Stmt::Store {
                 array,
@@ -326,17 +300,7 @@ impl Spmd<'_> {
                 value,
                 lanes,
             }) => {
-                // Threads along axes that the loop is not shared out along do the same.
-                let owner = self.owner(place);
-                let apart = self.shape.threads[0].is_multiple_of(lanes);
-                let live = place.live.iter().cloned();
-                let live: Vec<Expr> = live.chain(owner.filter(|_| !apart)).collect();
-                let value = if live.is_empty() {
-                    value
-                } else {
-                    let neutral = b::literal(op.neutral(value.ty), value.ty);
-                    b::select(b::all(live), value, neutral)
-                };
+                let value = self.of_live((op, value), lanes, place);
                 let store = Stmt::Device(Device::SegmentStore {
                     array,
                     index,
@@ -345,7 +309,7 @@ impl Spmd<'_> {
                     lanes,
                 });
                 // Whole groups stay away.
-                if apart {
+                if self.has_whole_groups(lanes) {
                     self.once(store, place, out);
                 } else {
                     out.push(store);
@@ -413,13 +377,24 @@ impl Spmd<'_> {
         Ok(())
     }
 
-    /// The place behind a condition: only some of the threads may be there if it depends
-    /// on the iteration of a loop over units.
-    pub(super) fn diverging(&self, place: &Site, conditions: &[&Expr]) -> Site {
-        let mut site = place.clone();
-        let varies = |e: &&Expr| self.uniform.units(e, place.entered).meets(Units::THREADS);
-        site.partial |= conditions.iter().any(varies);
-        site
+    /// Whether the threads along x make whole groups, so that those along other axes are in other groups.
+    fn has_whole_groups(&self, lanes: u32) -> bool {
+        self.shape.threads[0].is_multiple_of(lanes)
+    }
+
+    /// What a thread of a group gives to a segment's sum: nothing where its iteration does not exist, or where
+    /// threads along axes that the loop is not shared out along do the same in one group.
+    fn of_live(&self, (op, value): (ReduceOp, Expr), lanes: u32, place: &Site) -> Expr {
+        let owner = self.owner(place);
+        let live = place.live.iter().cloned();
+        let live: Vec<Expr> = live
+            .chain(owner.filter(|_| !self.has_whole_groups(lanes)))
+            .collect();
+        if live.is_empty() {
+            return value;
+        }
+        let neutral = b::literal(op.neutral(value.ty), value.ty);
+        b::select(b::all(live), value, neutral)
     }
 
     /// What decides who comes to what.
@@ -432,35 +407,4 @@ impl Spmd<'_> {
             own: &self.own,
         }
     }
-
-    /// The body of a loop, over `var` if it counts, that all threads at the place run.
-    pub(super) fn inner(
-        &mut self,
-        body: Vec<Stmt>,
-        var: Option<VarId>,
-        place: &Site,
-        pending: &mut Pending,
-    ) -> Result<Vec<Stmt>, Refusal> {
-        // What the iteration before did.
-        self.fresh
-            .retain(|var| !body.iter().any(|stmt| assigns(stmt, *var)));
-        if self.alike(place) > 1 {
-            let accesses = |s| pending.accesses(self.launch(), &place.around, s);
-            let all = body.iter().flat_map(accesses).collect();
-            pending.add_earlier(all, &inside(&body, var));
-        }
-        self.list(body, place, pending)
-    }
-}
-
-/// The variables that have other values in the next iteration of a loop over `var`.
-pub(super) fn inside(body: &[Stmt], var: Option<VarId>) -> BTreeSet<VarId> {
-    let mut found = visit::declared(body);
-    found.extend(var);
-    found
-}
-
-/// Whether the variable changes inside.
-pub(super) fn assigns(stmt: &Stmt, var: VarId) -> bool {
-    visit::changed(std::slice::from_ref(stmt)).contains(&var)
 }

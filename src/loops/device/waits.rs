@@ -3,7 +3,8 @@
 use super::Refusal;
 use super::barriers::Pending;
 use super::ir::{Device, Scope};
-use super::spmd::{Site, Spmd, inside};
+use super::spmd::nested::inside;
+use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
 use crate::loops::ir::{Axis, Expr, Stmt};
 use crate::loops::visit;
