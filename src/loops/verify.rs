@@ -8,12 +8,15 @@
 //! * what appends stands in no other statement, and nothing grows but in the rooms that it has.
 
 use super::interface::Arg;
-use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ReduceOp, ScalarType, Stmt, VarId};
+use super::ir::{
+    ArrayId, BinaryOp, Device, Expr, ExprKind, Kernel, LoopTag, ReduceOp, Room, ScalarType, Stmt,
+    VarId,
+};
 use super::trips;
 use std::collections::BTreeSet;
 
-/// What is wrong, and in which statement: counted from 0 in the order of the kernel's text, a
-/// statement before those that it contains, the body behind the checks.
+/// What is wrong, and in which statement. Statements are counted from 0 in the order of the kernel's text: a
+/// statement before those that it contains, the checks before the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     pub statement: usize,
@@ -135,36 +138,15 @@ impl Verifier<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         let serial = !self.parallel;
         match stmt {
-            Stmt::Let { var, init } => {
-                self.expr(init);
-                self.declare(*var);
-                let (want, got) = (self.kernel.var(*var).ty, init.ty);
-                let name = self.name(*var);
-                self.check(want == got, || format!("`{name}` is a {want}, not {got}"));
-            }
-            Stmt::Assign { var, value, .. } => {
-                self.expr(value);
-                self.used(*var);
-                let mutable = self.kernel.var(*var).mutable;
-                let name = self.name(*var);
-                self.check(mutable, || format!("`{name}` is assigned but not mutable"));
-            }
+            Stmt::Let { var, init } => self.bind(*var, init),
+            Stmt::Assign { var, value, .. } => self.assign(*var, value),
             Stmt::Store {
                 array,
                 index,
                 op,
                 value,
                 atomic,
-            } => {
-                self.index(index);
-                self.expr(value);
-                let array = self.kernel.array(*array);
-                let turns = *atomic && !super::ir::is_atomic(array.elem, *op);
-                let (lanes, name) = (self.lanes, array.name.clone());
-                self.check(!(turns && lanes), || {
-                    format!("lanes take turns to update `{name}`")
-                });
-            }
+            } => self.store(*array, index, *op, value, *atomic),
             Stmt::For {
                 var,
                 lo,
@@ -174,20 +156,8 @@ impl Verifier<'_> {
                 tag,
                 body,
             } => {
-                self.index(lo);
-                self.index(hi);
-                let exact = trips::constant(lo, hi);
-                let (exact, most) = (exact.unwrap_or(0), most.unwrap_or(i64::MAX));
-                self.check(exact <= most, || {
-                    format!("a loop over {exact} elements says that they are {most} at most")
-                });
-                self.check(*step > 0, || "a loop does not advance".to_string());
-                let outer = (self.visible.clone(), self.parallel, self.lanes);
-                self.declare(*var);
-                self.parallel |= tag.is_shared();
-                self.lanes |= tag.is_vector();
-                self.stmts(body);
-                (self.visible, self.parallel, self.lanes) = outer;
+                self.bounds((lo, hi), *most, *step);
+                self.inside_loop(*var, tag, body);
             }
             Stmt::While { cond, body } => {
                 self.condition(cond);
@@ -206,22 +176,7 @@ impl Verifier<'_> {
                 self.index(count);
                 self.check(serial, || "an allocation in a parallel loop".to_string());
             }
-            Stmt::Append { rooms, body } => {
-                let top = self.depth == 1;
-                self.check(top, || {
-                    "a region that appends stands inside of another statement".to_string()
-                });
-                let outer = (self.visible.clone(), self.rooms.clone());
-                for room in rooms {
-                    if let Some(first) = &room.first {
-                        self.index(first);
-                    }
-                    self.declare(room.capacity);
-                    self.rooms.insert(room.capacity);
-                }
-                self.stmts(body);
-                (self.visible, self.rooms) = outer;
-            }
+            Stmt::Append { rooms, body } => self.append(rooms, body),
             Stmt::Grow { capacity, needed } => {
                 self.index(needed);
                 self.room(*capacity);
@@ -252,44 +207,20 @@ impl Verifier<'_> {
                 self.index(key);
                 self.declare(*var);
             }
-            Stmt::Take { var, array, index } => {
-                self.index(index);
-                let whole = self.kernel.array(*array).elem.is_integer();
-                self.check(whole, || "numbers are taken from what is none".to_string());
-                let lanes = self.lanes;
-                self.check(!lanes, || "lanes take numbers".to_string());
-                self.declare(*var);
-            }
+            Stmt::Take { var, array, index } => self.take(*var, *array, index),
             Stmt::Enter { lo, hi, .. } => {
                 self.index(lo);
                 self.index(hi);
             }
             Stmt::Sort {
                 count, distinct, ..
-            } => {
-                self.index(count);
-                self.check(serial || *distinct, || {
-                    "elements of one place sorted in a parallel loop".to_string()
-                });
-            }
+            } => self.sort(count, *distinct),
             Stmt::Scan {
                 array,
                 count,
                 op,
                 total,
-            } => {
-                self.index(count);
-                self.check(serial, || "a scan in a parallel loop".to_string());
-                let whole = self.kernel.array(*array).elem.is_integer();
-                let combines = whole && matches!(op, ReduceOp::Add | ReduceOp::Max);
-                self.check(combines, || {
-                    "a scan is of sums or maxima of whole numbers".to_string()
-                });
-                if let Some(total) = total {
-                    self.check(*op == ReduceOp::Add, || "maxima have no total".to_string());
-                    self.declare(*total);
-                }
-            }
+            } => self.scan(*array, count, *op, *total),
             Stmt::FailIf { cond, .. } => {
                 self.condition(cond);
                 self.check(serial, || "a failure in a parallel loop".to_string());
@@ -299,22 +230,138 @@ impl Verifier<'_> {
                 self.condition(cond);
                 self.index(found);
             }
-            Stmt::Device(device) => {
-                super::visit::own_exprs(stmt, &mut |e| self.expr(e));
-                if let Device::Reduce { var, .. } = device {
-                    self.used(*var);
-                }
-                for var in stmt.declares() {
-                    self.declare(var);
-                }
-                for body in super::visit::bodies(stmt) {
-                    self.stmts(body);
-                }
-            }
+            Stmt::Device(device) => self.device(stmt, device),
             Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => {}
         }
     }
 
+    /// A variable is set to a value of its type.
+    fn bind(&mut self, var: VarId, init: &Expr) {
+        self.expr(init);
+        self.declare(var);
+        let (want, got) = (self.kernel.var(var).ty, init.ty);
+        let name = self.name(var);
+        self.check(want == got, || format!("`{name}` is a {want}, not {got}"));
+    }
+
+    /// Only what is mutable is assigned.
+    fn assign(&mut self, var: VarId, value: &Expr) {
+        self.expr(value);
+        self.used(var);
+        let mutable = self.kernel.var(var).mutable;
+        let name = self.name(var);
+        self.check(mutable, || format!("`{name}` is assigned but not mutable"));
+    }
+
+    /// Lanes of a vector cannot take turns, as updates do that nothing makes atomic by itself.
+    fn store(
+        &mut self,
+        array: ArrayId,
+        index: &Expr,
+        op: Option<ReduceOp>,
+        value: &Expr,
+        atomic: bool,
+    ) {
+        self.index(index);
+        self.expr(value);
+        let array = self.kernel.array(array);
+        let turns = atomic && !super::ir::is_atomic(array.elem, op);
+        let (lanes, name) = (self.lanes, array.name.clone());
+        self.check(!(turns && lanes), || {
+            format!("lanes take turns to update `{name}`")
+        });
+    }
+
+    /// A loop advances, and has no more iterations than it says.
+    fn bounds(&mut self, (lo, hi): (&Expr, &Expr), most: Option<i64>, step: i64) {
+        self.index(lo);
+        self.index(hi);
+        let exact = trips::constant(lo, hi);
+        let (exact, most) = (exact.unwrap_or(0), most.unwrap_or(i64::MAX));
+        self.check(exact <= most, || {
+            format!("a loop over {exact} elements says that they are {most} at most")
+        });
+        self.check(step > 0, || "a loop does not advance".to_string());
+    }
+
+    /// The body of a loop, in which its variable is known.
+    fn inside_loop(&mut self, var: VarId, tag: &LoopTag, body: &[Stmt]) {
+        let outer = (self.visible.clone(), self.parallel, self.lanes);
+        self.declare(var);
+        self.parallel |= tag.is_shared();
+        self.lanes |= tag.is_vector();
+        self.stmts(body);
+        (self.visible, self.parallel, self.lanes) = outer;
+    }
+
+    /// A region with its rooms, which are known inside.
+    fn append(&mut self, rooms: &[Room], body: &[Stmt]) {
+        let top = self.depth == 1;
+        self.check(top, || {
+            "a region that appends stands inside of another statement".to_string()
+        });
+        let outer = (self.visible.clone(), self.rooms.clone());
+        for room in rooms {
+            if let Some(first) = &room.first {
+                self.index(first);
+            }
+            self.declare(room.capacity);
+            self.rooms.insert(room.capacity);
+        }
+        self.stmts(body);
+        (self.visible, self.rooms) = outer;
+    }
+
+    /// A counter holds whole numbers, and lanes of a vector do not count.
+    fn take(&mut self, var: VarId, array: ArrayId, index: &Expr) {
+        self.index(index);
+        let whole = self.kernel.array(array).elem.is_integer();
+        self.check(whole, || "numbers are taken from what is none".to_string());
+        let lanes = self.lanes;
+        self.check(!lanes, || "lanes take numbers".to_string());
+        self.declare(var);
+    }
+
+    /// Elements of one place are sorted one after another.
+    fn sort(&mut self, count: &Expr, distinct: bool) {
+        let serial = !self.parallel;
+        self.index(count);
+        self.check(serial || distinct, || {
+            "elements of one place sorted in a parallel loop".to_string()
+        });
+    }
+
+    /// A scan is of sums or maxima of whole numbers, outside of parallel loops.
+    fn scan(&mut self, array: ArrayId, count: &Expr, op: ReduceOp, total: Option<VarId>) {
+        self.index(count);
+        let serial = !self.parallel;
+        self.check(serial, || "a scan in a parallel loop".to_string());
+        let whole = self.kernel.array(array).elem.is_integer();
+        let combines = whole && matches!(op, ReduceOp::Add | ReduceOp::Max);
+        self.check(combines, || {
+            "a scan is of sums or maxima of whole numbers".to_string()
+        });
+        if let Some(total) = total {
+            self.check(op == ReduceOp::Add, || "maxima have no total".to_string());
+            self.declare(total);
+        }
+    }
+
+    /// What a device does, by what the table of operands says of it.
+    fn device(&mut self, stmt: &Stmt, device: &Device) {
+        super::visit::own_exprs(stmt, &mut |e| self.expr(e));
+        if let Device::Reduce { var, .. } = device {
+            self.used(*var);
+        }
+        for var in stmt.declares() {
+            self.declare(var);
+        }
+        for body in super::visit::bodies(stmt) {
+            self.stmts(body);
+        }
+    }
+
+    /// A variable is visible where it is used.
     fn used(&mut self, var: VarId) {
         let visible = self.visible.contains(&var);
         let name = self.name(var);
