@@ -28,6 +28,7 @@ impl Reader {
         self.block(indent)
     }
 
+    /// A statement, by the word that it begins with.
     fn stmt(&mut self, indent: usize) -> Read<Stmt> {
         if let Some(Token::Comment(text)) = self.peek().cloned() {
             self.token += 1;
@@ -60,55 +61,11 @@ impl Reader {
             }
             "alloc" | "declare" | "free" | "grow" | "slice" | "trim" => self.memory(&word)?,
             "fill" => self.fill()?,
-            "take" => {
-                let var = self.var()?;
-                self.expect_word("from")?;
-                let array = self.element()?;
-                let index = self.index()?;
-                Stmt::Take { var, array, index }
-            }
-            "sort" | "sort_distinct" => {
-                let values = self.element()?;
-                let count = self.index()?;
-                self.expect_word("by")?;
-                Stmt::Sort {
-                    coordinates: self.array_list()?,
-                    values,
-                    count,
-                    distinct: word == "sort_distinct",
-                }
-            }
-            "scan" => {
-                let array = self.element()?;
-                let count = self.index()?;
-                self.expect_word("by")?;
-                let op = self.reduction()?;
-                let total = if self.word("to") {
-                    Some(self.var()?)
-                } else {
-                    None
-                };
-                Stmt::Scan {
-                    array,
-                    count,
-                    op,
-                    total,
-                }
-            }
+            "take" => self.take()?,
+            "sort" | "sort_distinct" => self.sort(word == "sort_distinct")?,
+            "scan" => self.scan()?,
             "search" | "gallop" | "place" => self.search(&word)?,
-            "enter" => {
-                let coordinates = self.element()?;
-                let lo = self.expr()?;
-                self.expect_mark("..")?;
-                let hi = self.index()?;
-                self.expect_word("into")?;
-                Stmt::Enter {
-                    table: self.array()?,
-                    coordinates,
-                    lo,
-                    hi,
-                }
-            }
+            "enter" => self.enter()?,
             "assume" => {
                 let cond = self.expr()?;
                 self.expect_mark(",")?;
@@ -116,14 +73,7 @@ impl Reader {
                 let found = self.expr()?;
                 Stmt::Assume { cond, text, found }
             }
-            "fail" => {
-                let name = self.name()?;
-                let code = words::value(&words::ERRORS, &name)
-                    .ok_or_else(|| self.wrong(format!("no error is called `{name}`")))?;
-                self.expect_word("if")?;
-                let cond = self.expr()?;
-                Stmt::FailIf { cond, code }
-            }
+            "fail" => self.fail()?,
             "prefetch" => {
                 let array = self.element()?;
                 let index = self.index()?;
@@ -265,6 +215,72 @@ impl Reader {
             count,
             value,
         })
+    }
+
+    /// `take var from counter[index]`
+    fn take(&mut self) -> Read<Stmt> {
+        let var = self.var()?;
+        self.expect_word("from")?;
+        let array = self.element()?;
+        let index = self.index()?;
+        Ok(Stmt::Take { var, array, index })
+    }
+
+    /// `sort values[count] by coordinates`
+    fn sort(&mut self, distinct: bool) -> Read<Stmt> {
+        let values = self.element()?;
+        let count = self.index()?;
+        self.expect_word("by")?;
+        Ok(Stmt::Sort {
+            coordinates: self.array_list()?,
+            values,
+            count,
+            distinct,
+        })
+    }
+
+    /// `scan array[count] by op to total`
+    fn scan(&mut self) -> Read<Stmt> {
+        let array = self.element()?;
+        let count = self.index()?;
+        self.expect_word("by")?;
+        let op = self.reduction()?;
+        let total = if self.word("to") {
+            Some(self.var()?)
+        } else {
+            None
+        };
+        Ok(Stmt::Scan {
+            array,
+            count,
+            op,
+            total,
+        })
+    }
+
+    /// `enter coordinates[lo..hi] into table`
+    fn enter(&mut self) -> Read<Stmt> {
+        let coordinates = self.element()?;
+        let lo = self.expr()?;
+        self.expect_mark("..")?;
+        let hi = self.index()?;
+        self.expect_word("into")?;
+        Ok(Stmt::Enter {
+            table: self.array()?,
+            coordinates,
+            lo,
+            hi,
+        })
+    }
+
+    /// `fail error if condition`
+    fn fail(&mut self) -> Read<Stmt> {
+        let name = self.name()?;
+        let code = words::value(&words::ERRORS, &name)
+            .ok_or_else(|| self.wrong(format!("no error is called `{name}`")))?;
+        self.expect_word("if")?;
+        let cond = self.expr()?;
+        Ok(Stmt::FailIf { cond, code })
     }
 
     fn search(&mut self, word: &str) -> Read<Stmt> {

@@ -2,7 +2,7 @@
 
 use super::lex::quote;
 use super::{Writer, words};
-use crate::loops::ir::{Look, ReduceOp, Stmt};
+use crate::loops::ir::{ArrayId, Expr, Look, LoopTag, ReduceOp, Stmt, VarId};
 use crate::loops::trips::Trips;
 use crate::loops::visit;
 
@@ -36,14 +36,10 @@ impl Writer<'_> {
                 op,
                 value,
                 atomic,
-            } => format!(
-                "{}{}[{}] {} {}",
-                flag(*atomic, "atomic "),
-                self.array(*array),
-                e(index),
-                equals(*op),
-                e(value),
-            ),
+            } => {
+                let (atomic, element) = (flag(*atomic, "atomic "), self.element(*array, index));
+                format!("{atomic}{element} {} {}", equals(*op), e(value))
+            }
             Stmt::For {
                 var,
                 lo,
@@ -52,28 +48,17 @@ impl Writer<'_> {
                 step,
                 tag,
                 ..
-            } => {
-                let by = match step {
-                    1 => String::new(),
-                    step => format!(" by {step}"),
-                };
-                let said = most.filter(|_| *most != Trips::of(lo, hi).most);
-                let most = said.map_or(String::new(), |most| format!(" most {most}"));
-                let (var, tag) = (self.var(*var), self.tag(tag));
-                format!("for {var} in {}..{}{most}{by}{tag}", e(lo), e(hi))
-            }
+            } => self.for_loop((*var, lo, hi), *most, *step, tag),
             Stmt::While { cond, .. } => format!("while {}", e(cond)),
             Stmt::If { cond, .. } => format!("if {}", e(cond)),
             Stmt::Alloc {
                 array,
                 count,
                 zeroed,
-            } => format!(
-                "alloc {}[{}]{}",
-                self.array(*array),
-                e(count),
-                flag(*zeroed, " zeroed")
-            ),
+            } => {
+                let zeroed = flag(*zeroed, " zeroed");
+                format!("alloc {}{zeroed}", self.element(*array, count))
+            }
             Stmt::Append { rooms, .. } => format!("append{}", self.rooms(rooms)),
             Stmt::Grow { capacity, needed } => {
                 format!("grow {} to {}", self.var(*capacity), e(needed))
@@ -82,12 +67,10 @@ impl Writer<'_> {
                 format!("trim {} to {}", self.var(*capacity), e(count))
             }
             Stmt::Declare { array, count } => format!("declare {}[{count}]", self.array(*array)),
-            Stmt::Slice { array, of, offset } => format!(
-                "slice {} of {}[{}..]",
-                self.array(*array),
-                self.array(*of),
-                e(offset)
-            ),
+            Stmt::Slice { array, of, offset } => {
+                let (array, of) = (self.array(*array), self.array(*of));
+                format!("slice {array} of {of}[{}..]", e(offset))
+            }
             Stmt::Assume { cond, text, found } => {
                 format!("assume {}, {} {}", e(cond), quote(text), e(found))
             }
@@ -97,20 +80,13 @@ impl Writer<'_> {
                 coordinates,
                 lo,
                 hi,
-            } => format!(
-                "enter {}[{}..{}] into {}",
-                self.array(*coordinates),
-                e(lo),
-                e(hi),
-                self.array(*table)
-            ),
+            } => {
+                let range = self.range(*coordinates, lo, hi);
+                format!("enter {range} into {}", self.array(*table))
+            }
             Stmt::Take { var, array, index } => {
-                format!(
-                    "take {} from {}[{}]",
-                    self.var(*var),
-                    self.array(*array),
-                    e(index)
-                )
+                let element = self.element(*array, index);
+                format!("take {} from {element}", self.var(*var))
             }
             Stmt::Sort {
                 coordinates,
@@ -141,46 +117,75 @@ impl Writer<'_> {
                 hi,
                 key,
                 by,
-            } => format!(
-                "{} {} in {}[{}..{}] for {}{}",
-                match by {
-                    Look::Bisect | Look::Table(_) => "search",
-                    Look::Gallop => "gallop",
-                    Look::Slot(_) => "place",
-                },
-                self.var(*var),
-                match by {
-                    Look::Bisect | Look::Gallop | Look::Table(_) => self.array(*array),
-                    Look::Slot(table) => self.array(*table),
-                },
-                e(lo),
-                e(hi),
-                e(key),
-                match by {
-                    Look::Bisect | Look::Gallop => String::new(),
-                    Look::Table(table) => format!(" by {}", self.array(*table)),
-                    Look::Slot(_) => format!(" of {}", self.array(*array)),
-                }
-            ),
+            } => self.search(*var, *array, (lo, hi), key, *by),
             Stmt::Scan {
                 array,
                 count,
                 op,
                 total,
             } => {
-                let (array, op) = (self.array(*array), words::sign(*op));
                 let total = total.map_or(String::new(), |total| format!(" to {}", self.var(total)));
-                format!("scan {array}[{}] by {op}{total}", e(count))
+                let op = words::sign(*op);
+                format!("scan {} by {op}{total}", self.element(*array, count))
             }
             Stmt::FailIf { cond, code } => {
                 format!("fail {} if {}", words::word(&words::ERRORS, code), e(cond))
             }
             Stmt::Prefetch { array, index } => {
-                format!("prefetch {}[{}]", self.array(*array), e(index))
+                format!("prefetch {}", self.element(*array, index))
             }
             Stmt::Device(device) => self.device(device),
             Stmt::Comment(text) => format!("# {text}").trim_end().to_string(),
         }
+    }
+
+    /// `array[index]`
+    fn element(&self, array: ArrayId, index: &Expr) -> String {
+        format!("{}[{}]", self.array(array), self.expr(index))
+    }
+
+    /// `array[lo..hi]`
+    fn range(&self, array: ArrayId, lo: &Expr, hi: &Expr) -> String {
+        let (lo, hi) = (self.expr(lo), self.expr(hi));
+        format!("{}[{lo}..{hi}]", self.array(array))
+    }
+
+    /// A loop's own line. The most iterations are said where bounds do not tell them.
+    fn for_loop(
+        &self,
+        (var, lo, hi): (VarId, &Expr, &Expr),
+        most: Option<i64>,
+        step: i64,
+        tag: &LoopTag,
+    ) -> String {
+        let e = |x| self.expr(x);
+        let by = match step {
+            1 => String::new(),
+            step => format!(" by {step}"),
+        };
+        let said = most.filter(|_| most != Trips::of(lo, hi).most);
+        let most = said.map_or(String::new(), |most| format!(" most {most}"));
+        let (var, tag) = (self.var(var), self.tag(tag));
+        format!("for {var} in {}..{}{most}{by}{tag}", e(lo), e(hi))
+    }
+
+    /// A search, by the word for how it looks.
+    fn search(
+        &self,
+        var: VarId,
+        array: ArrayId,
+        (lo, hi): (&Expr, &Expr),
+        key: &Expr,
+        by: Look,
+    ) -> String {
+        let (word, table, behind) = match by {
+            Look::Bisect => ("search", array, String::new()),
+            Look::Gallop => ("gallop", array, String::new()),
+            Look::Table(table) => ("search", array, format!(" by {}", self.array(table))),
+            Look::Slot(table) => ("place", table, format!(" of {}", self.array(array))),
+        };
+        let (var, range, key) = (self.var(var), self.range(table, lo, hi), self.expr(key));
+        format!("{word} {var} in {range} for {key}{behind}")
     }
 }
 
