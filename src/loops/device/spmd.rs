@@ -229,6 +229,7 @@ impl Spmd<'_> {
         out.push(b::if_then(cond, vec![stmt]));
     }
 
+    /// Pushes what threads do of a statement.
     pub(super) fn stmt(
         &mut self,
         stmt: Stmt,
@@ -242,28 +243,17 @@ impl Spmd<'_> {
                 lo,
                 hi,
                 most,
-                tag,
-                body,
-                ..
-            } if tag.gpu().is_some() => {
-                let bounds = Bounds { lo, hi, most };
-                self.unit((var, bounds), &tag, body, place, pending, out)?
-            }
-            Stmt::For {
-                var,
-                lo,
-                hi,
-                most,
                 step,
                 tag,
                 body,
             } => {
                 let bounds = Bounds { lo, hi, most };
+                if tag.gpu().is_some() {
+                    return self.unit((var, bounds), &tag, body, place, pending, out);
+                }
                 out.push(self.serial((var, bounds, step), tag, body, place, pending)?);
             }
-            Stmt::While { cond, body } => {
-                out.push(self.repeated(cond, body, place, pending)?);
-            }
+            Stmt::While { cond, body } => out.push(self.repeated(cond, body, place, pending)?),
             Stmt::If {
                 cond,
                 then,
@@ -277,14 +267,13 @@ impl Spmd<'_> {
                 value,
                 atomic,
             } => {
-                // No update of a thread's own memory is atomic.
-                let atomic = atomic && !self.alone.contains(&array);
                 let store = Stmt::Store {
                     array,
                     index,
                     op,
                     value,
-                    atomic,
+                    // No update of a thread's own memory is.
+                    atomic: atomic && !self.alone.contains(&array),
                 };
                 self.once(store, place, out);
             }
@@ -299,31 +288,9 @@ impl Spmd<'_> {
                 op,
                 value,
                 lanes,
-            }) => {
-                let value = self.of_live((op, value), lanes, place);
-                let store = Stmt::Device(Device::SegmentStore {
-                    array,
-                    index,
-                    op,
-                    value,
-                    lanes,
-                });
-                // Whole groups stay away.
-                if self.has_whole_groups(lanes) {
-                    self.once(store, place, out);
-                } else {
-                    out.push(store);
-                }
-            }
+            }) => self.segment_store(array, (index, op, value), lanes, place, out),
             Stmt::Let { var, ref init } => {
-                if self.blocks > 0 {
-                    self.of_block.insert(var);
-                }
-                let zero = matches!(init.kind, ExprKind::Literal(_));
-                if zero && self.kernel.var(var).mutable {
-                    self.fresh.insert(var);
-                    self.started.insert(var, init.clone());
-                }
+                self.note_declared(var, init);
                 out.push(stmt);
             }
             Stmt::Assign { var, .. } => {
@@ -337,29 +304,20 @@ impl Spmd<'_> {
                 ..
             } if self.is_whole(place) => {
                 let scratch = self.sort_scratch();
-                let sort = Device::Sort {
+                out.push(Stmt::Device(Device::Sort {
                     coordinates,
                     values,
                     count,
                     scratch,
-                };
-                out.push(Stmt::Device(sort));
+                }));
             }
             Stmt::Sort { .. } | Stmt::Enter { .. } => self.once(stmt, place, out),
             // Threads that are alike come to the same slot, whoever of them takes it.
             Stmt::Device(Device::Claim(_)) => out.push(stmt),
-            Stmt::Search { .. }
-            | Stmt::Take { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => out.push(stmt),
+            Stmt::Search { .. } | Stmt::Take { .. } | Stmt::Assume { .. } => out.push(stmt),
+            Stmt::Prefetch { .. } | Stmt::Comment(_) => out.push(stmt),
             // Loops since `spread`.
-            Stmt::Fill { .. } => {
-                return Err(Refusal::new(
-                    "an array would be filled by one thread after another",
-                    "this is sparsec's fault: please report it with the program",
-                ));
-            }
+            Stmt::Fill { .. } => return Err(filled_in_turn()),
             Stmt::Alloc { .. }
             | Stmt::Append { .. }
             | Stmt::Scan { .. }
@@ -367,12 +325,7 @@ impl Spmd<'_> {
             | Stmt::Trim { .. }
             | Stmt::Free { .. }
             | Stmt::FailIf { .. }
-            | Stmt::Device(_) => {
-                return Err(Refusal::new(
-                    "a kernel cannot allocate or fail while it runs",
-                    "bring the loop over blocks or threads further inside",
-                ));
-            }
+            | Stmt::Device(_) => return Err(allocates_or_fails()),
         }
         Ok(())
     }
@@ -380,6 +333,43 @@ impl Spmd<'_> {
     /// Whether the threads along x make whole groups, so that those along other axes are in other groups.
     fn has_whole_groups(&self, lanes: u32) -> bool {
         self.shape.threads[0].is_multiple_of(lanes)
+    }
+
+    /// Notes whether a scalar is a block's own, and which literal it starts from.
+    fn note_declared(&mut self, var: VarId, init: &Expr) {
+        if self.blocks > 0 {
+            self.of_block.insert(var);
+        }
+        let literal = matches!(init.kind, ExprKind::Literal(_));
+        if literal && self.kernel.var(var).mutable {
+            self.fresh.insert(var);
+            self.started.insert(var, init.clone());
+        }
+    }
+
+    /// A group's sum of a segment goes to memory.
+    fn segment_store(
+        &self,
+        array: ArrayId,
+        (index, op, value): (Expr, ReduceOp, Expr),
+        lanes: u32,
+        place: &Site,
+        out: &mut Vec<Stmt>,
+    ) {
+        let value = self.of_live((op, value), lanes, place);
+        let store = Stmt::Device(Device::SegmentStore {
+            array,
+            index,
+            op,
+            value,
+            lanes,
+        });
+        // Whole groups stay away.
+        if self.has_whole_groups(lanes) {
+            self.once(store, place, out);
+        } else {
+            out.push(store);
+        }
     }
 
     /// What a thread of a group gives to a segment's sum: nothing where its iteration does not exist, or where
@@ -407,4 +397,18 @@ impl Spmd<'_> {
             own: &self.own,
         }
     }
+}
+
+fn filled_in_turn() -> Refusal {
+    Refusal::new(
+        "an array would be filled by one thread after another",
+        "this is sparsec's fault: please report it with the program",
+    )
+}
+
+fn allocates_or_fails() -> Refusal {
+    Refusal::new(
+        "a kernel cannot allocate or fail while it runs",
+        "bring the loop over blocks or threads further inside",
+    )
 }
