@@ -20,77 +20,31 @@ pub(super) fn counted(
 ) -> Result<Option<Box<Counted>>, Diagnostic> {
     let nests = tree.nests.iter().zip(&tree.made);
     let appended = nests.filter(|(_, (_, made))| made.is_appended());
-    let appended: Vec<&Nest> = appended.map(|(nest, _)| nest).collect();
-    let Some(body) = tree.body.as_ref().filter(|_| !appended.is_empty()) else {
+    let nests: Vec<&Nest> = appended.map(|(nest, _)| nest).collect();
+    let Some(body) = tree.body.as_ref().filter(|_| !nests.is_empty()) else {
         return Ok(None);
     };
     // What threads collect together they store at numbers of their own, which need their room before.
     let rows = collected_together(body);
-    let refused = |nest: &Nest, message: String, help: String| {
-        let result = graph.tensor(nest.tensor);
-        let does = match result.is_appended() {
-            true => "appends to",
-            false => "stores",
-        };
-        Err(Diagnostic::error(
-            codes::PARALLEL_APPEND,
-            span,
-            message,
-            format!("{does} `{}`", result.name),
-        )
-        .with_help(help))
+    let appended = Appended {
+        graph,
+        tree,
+        body,
+        nests,
+        span,
     };
-    // `parallelize` has seen a result that follows an operand, whose elements have places before.
-    let is_lane = |l: &graph::Loop| unit(l) == Some(Unit::CpuVector);
-    let mut kept = appended.iter().filter(|nest| graph.is_kept(nest.tensor));
-    if let Some(nest) = kept.find(|nest| !appending(nest, graph, is_lane).is_empty()) {
-        let name = &graph.tensor(nest.tensor).name;
-        return refused(
-            nest,
-            format!("lanes cannot look for the elements that `{name}` has, one after another"),
-            "share the loop out to threads, or leave it serial".to_string(),
-        );
-    }
-    let shared = shared(&appended, graph, &rows);
-    let kept = appended.iter().filter(|nest| graph.is_kept(nest.tensor));
-    let kept = kept.count();
-    // Where elements are is known: nothing is counted, but iterations must not meet.
-    let counts = kept < appended.len();
-    let said = |how| {
-        let mut tensors = appended.iter().map(|nest| nest.tensor);
-        tensors.any(|tensor| graph.assembly(tensor) == Some(how))
-    };
+    appended.check_lanes()?;
+    let shared = shared(&appended.nests, graph, &rows);
+    // Where all results keep their coordinates nothing is counted, but iterations must not meet.
+    let counts = !appended.nests.iter().all(|nest| graph.is_kept(nest.tensor));
     let spread = tree.made.iter().any(|(_, made)| made.turns().is_some());
     let together = !rows.is_empty();
-    if shared.is_empty() && !said(Assembly::TwoPhase) && !spread && !together {
+    if shared.is_empty() && !appended.are_said(Assembly::TwoPhase) && !spread && !together {
         return Ok(None);
     }
-    if let Some(nest) = appended.iter().find(|nest| graph.is_kept(nest.tensor))
-        && counts
-    {
-        let name = &graph.tensor(nest.tensor).name;
-        return refused(
-            nest,
-            format!("`{name}` keeps its coordinates in loops that count those of others"),
-            "assemble all results of these loops once, or leave the statements apart".to_string(),
-        );
+    if counts {
+        appended.check_counted()?;
     }
-    // What is counted stores nothing: not what others find of it, either.
-    let is_read = |nest: &&Nest| {
-        graph.tensor(nest.tensor).is_sparse()
-            && tree.nests.iter().any(|other| other.reads(nest.tensor))
-    };
-    if let Some(nest) = tree.nests.iter().find(is_read)
-        && counts
-    {
-        let name = &graph.tensor(nest.tensor).name;
-        return refused(
-            nest,
-            format!("`{name}` cannot be counted where the same loops read it"),
-            "leave the statements apart".to_string(),
-        );
-    }
-    let vars: Vec<VarId> = shared.iter().map(|l| l.var).collect();
     let count = |shared| {
         counts.then(|| {
             let tree = counting::counted(tree);
@@ -101,93 +55,180 @@ pub(super) fn counted(
     if spread {
         return Ok(count(Vec::new()));
     }
-    if together && said(Assembly::Append) {
-        return refused(
-            appended[0],
-            "threads cannot append a row in order at the same time".to_string(),
-            "`assemble(.., two_phase)` counts first; or leave the loops of the row serial"
-                .to_string(),
-        );
-    }
-    let Some(&var) = vars.first() else {
-        return Ok(count(vars));
-    };
-    let name = |var: VarId| &graph.var(var).name;
-    if said(Assembly::Append) {
-        let name = name(var);
-        return refused(
-            appended[0],
-            format!("iterations of `{name}` cannot append in order at the same time"),
-            "`assemble(.., two_phase)` counts first; or leave the loop serial".to_string(),
-        );
-    }
-    let outermost = outermost(body, vars.len());
-    if let Some(at) = (0..vars.len()).find(|&at| outermost.get(at).map(|l| l.var) != Some(vars[at]))
-    {
-        return refused(
-            appended[0],
-            match at {
-                0 => match outermost.first() {
-                    Some(first) => format!(
-                        "`{}` is not the outermost loop, which is `{}`",
-                        name(vars[at]),
-                        name(first.var)
-                    ),
-                    None => format!("`{}` is not the outermost loop", name(vars[at])),
-                },
-                _ => format!(
-                    "`{}` does not stand directly inside the loop over `{}`",
-                    name(vars[at]),
-                    name(vars[at - 1])
-                ),
-            },
-            "only the outermost loops of what appends can be shared out, the outer ones first"
-                .to_string(),
-        );
-    }
-    if let Some(l) = outermost.iter().find(|l| searches(&l.over)) {
-        return refused(
-            appended[0],
-            format!(
-                "iterations of `{}` search their coordinates one by one",
-                name(l.var)
-            ),
-            "share out a loop over coordinates, or over what a level stores".to_string(),
-        );
-    }
-    let small = shared.iter().find(|l| is_small(l));
-    if let Some(l) = small.filter(|_| collects(body)) {
-        return refused(
-            appended[0],
-            format!(
-                "each thread of `{}` would need memory for a row",
-                name(l.var)
-            ),
-            "share rows out to blocks alone: they take turns with the memory of some of them"
-                .to_string(),
-        );
-    }
-    let first = |nest: &Nest| {
-        let format = &graph.tensor(nest.tensor).format;
-        nest.lhs[format.modes[0]]
-    };
-    let in_order = appended
-        .iter()
-        .filter(|nest| !graph.collected.contains(&nest.tensor));
-    for nest in in_order {
-        if let Some(&var) = vars.iter().find(|&&var| !told(graph, &[first(nest)], var)) {
-            let row = name(first(nest));
-            return refused(
-                nest,
-                format!(
-                    "iterations of `{}` would append elements of one `{row}`",
-                    name(var)
-                ),
-                format!("share out the loop over `{row}`, or an outer part of it"),
-            );
-        }
+    appended.check_order(together, &shared)?;
+    let vars: Vec<VarId> = shared.iter().map(|l| l.var).collect();
+    if !vars.is_empty() {
+        appended.check_shared(&shared, &vars)?;
+        appended.check_rows(&vars)?;
     }
     Ok(count(vars))
+}
+
+/// The nests that append, and where they stand.
+struct Appended<'a> {
+    graph: &'a Graph,
+    tree: &'a Tree,
+    body: &'a Inside,
+    nests: Vec<&'a Nest>,
+    span: Span,
+}
+
+impl Appended<'_> {
+    fn refusal(&self, nest: &Nest, message: String, help: &str) -> Diagnostic {
+        let result = self.graph.tensor(nest.tensor);
+        let does = match result.is_appended() {
+            true => "appends to",
+            false => "stores",
+        };
+        let label = format!("{does} `{}`", result.name);
+        Diagnostic::error(codes::PARALLEL_APPEND, self.span, message, label).with_help(help)
+    }
+
+    fn name(&self, var: VarId) -> &str {
+        &self.graph.var(var).name
+    }
+
+    /// Whether a schedule says that some result is assembled so.
+    fn are_said(&self, how: Assembly) -> bool {
+        let mut tensors = self.nests.iter().map(|nest| nest.tensor);
+        tensors.any(|tensor| self.graph.assembly(tensor) == Some(how))
+    }
+
+    /// The first nest whose result keeps its coordinates from call to call, of those that hold.
+    fn kept(&self, holds: impl Fn(&Nest) -> bool) -> Option<&Nest> {
+        let mut kept = self.nests.iter().copied();
+        kept.find(|nest| self.graph.is_kept(nest.tensor) && holds(nest))
+    }
+
+    /// Lanes do not look for elements one after another, as a result that keeps its coordinates needs it. Where a
+    /// result follows an operand, whose elements have places before, `parallelize` has asked.
+    fn check_lanes(&self) -> Result<(), Diagnostic> {
+        let is_lane = |l: &graph::Loop| unit(l) == Some(Unit::CpuVector);
+        let in_lanes = |nest: &Nest| !appending(nest, self.graph, is_lane).is_empty();
+        let Some(nest) = self.kept(in_lanes) else {
+            return Ok(());
+        };
+        let name = &self.graph.tensor(nest.tensor).name;
+        let message =
+            format!("lanes cannot look for the elements that `{name}` has, one after another");
+        Err(self.refusal(
+            nest,
+            message,
+            "share the loop out to threads, or leave it serial",
+        ))
+    }
+
+    /// What is counted stores nothing, neither what keeps its coordinates nor what other statements read.
+    fn check_counted(&self) -> Result<(), Diagnostic> {
+        if let Some(nest) = self.kept(|_| true) {
+            let name = &self.graph.tensor(nest.tensor).name;
+            return Err(self.refusal(
+                nest,
+                format!("`{name}` keeps its coordinates in loops that count those of others"),
+                "assemble all results of these loops once, or leave the statements apart",
+            ));
+        }
+        let is_read = |nest: &&Nest| {
+            self.graph.tensor(nest.tensor).is_sparse()
+                && self.tree.nests.iter().any(|other| other.reads(nest.tensor))
+        };
+        if let Some(nest) = self.tree.nests.iter().find(is_read) {
+            let name = &self.graph.tensor(nest.tensor).name;
+            return Err(self.refusal(
+                nest,
+                format!("`{name}` cannot be counted where the same loops read it"),
+                "leave the statements apart",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Threads do not append in order, be it a row together or each iterations of its own.
+    fn check_order(&self, together: bool, shared: &[&graph::Loop]) -> Result<(), Diagnostic> {
+        if !self.are_said(Assembly::Append) {
+            return Ok(());
+        }
+        if together {
+            return Err(self.refusal(
+                self.nests[0],
+                "threads cannot append a row in order at the same time".to_string(),
+                "`assemble(.., two_phase)` counts first; or leave the loops of the row serial",
+            ));
+        }
+        let Some(first) = shared.first() else {
+            return Ok(());
+        };
+        let name = self.name(first.var);
+        Err(self.refusal(
+            self.nests[0],
+            format!("iterations of `{name}` cannot append in order at the same time"),
+            "`assemble(.., two_phase)` counts first; or leave the loop serial",
+        ))
+    }
+
+    /// The shared loops are the outermost ones, walk what levels store, and threads of a block collect no rows.
+    fn check_shared(&self, shared: &[&graph::Loop], vars: &[VarId]) -> Result<(), Diagnostic> {
+        let outermost = outermost(self.body, vars.len());
+        let is_other = |at: &usize| outermost.get(*at).map(|l| l.var) != Some(vars[*at]);
+        let (message, help) = if let Some(at) = (0..vars.len()).find(is_other) {
+            (
+                self.not_outermost(vars, at, outermost.first().map(|l| l.var)),
+                "only the outermost loops of what appends can be shared out, the outer ones first",
+            )
+        } else if let Some(l) = outermost.iter().find(|l| searches(&l.over)) {
+            let name = self.name(l.var);
+            (
+                format!("iterations of `{name}` search their coordinates one by one"),
+                "share out a loop over coordinates, or over what a level stores",
+            )
+        } else if let Some(l) = shared.iter().find(|l| is_small(l))
+            && collects(self.body)
+        {
+            let name = self.name(l.var);
+            (
+                format!("each thread of `{name}` would need memory for a row"),
+                "share rows out to blocks alone: they take turns with the memory of some of them",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.refusal(self.nests[0], message, help))
+    }
+
+    /// That the shared loop number `at` stands elsewhere.
+    fn not_outermost(&self, vars: &[VarId], at: usize, first: Option<VarId>) -> String {
+        let name = self.name(vars[at]);
+        match (at, first) {
+            (0, Some(first)) => {
+                let first = self.name(first);
+                format!("`{name}` is not the outermost loop, which is `{first}`")
+            }
+            (0, None) => format!("`{name}` is not the outermost loop"),
+            (_, _) => {
+                let before = self.name(vars[at - 1]);
+                format!("`{name}` does not stand directly inside the loop over `{before}`")
+            }
+        }
+    }
+
+    /// A row that is appended in order belongs to one iteration of each shared loop.
+    fn check_rows(&self, vars: &[VarId]) -> Result<(), Diagnostic> {
+        let graph = self.graph;
+        let in_order = |nest: &&&Nest| !graph.collected.contains(&nest.tensor);
+        for nest in self.nests.iter().filter(in_order) {
+            let format = &graph.tensor(nest.tensor).format;
+            let first = nest.lhs[format.modes[0]];
+            if let Some(&var) = vars.iter().find(|&&var| !told(graph, &[first], var)) {
+                let (row, name) = (self.name(first), self.name(var));
+                return Err(self.refusal(
+                    nest,
+                    format!("iterations of `{name}` would append elements of one `{row}`"),
+                    &format!("share out the loop over `{row}`, or an outer part of it"),
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The loops that threads or blocks share and in which something is appended, outermost first.
