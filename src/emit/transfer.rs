@@ -3,16 +3,24 @@
 
 use super::entry::{Entry, is_kept, qualifier, renewing, returned, tensors};
 use super::gpu::Api;
-use super::host::Form;
+use super::host::{Form, Host};
 use super::phases::Phases;
 use super::stmt::error_name;
 use super::types::c_type;
-use crate::loops::interface::{Arg, Direction};
+use crate::loops::interface::{Arg, Direction, TensorArg};
 use crate::loops::ir::{ArrayId, Expr, Kernel, Stmt, Storage};
 
 /// An array that is allocated once its size is counted: where it stands among the arguments, and
 /// its name.
 type Later = (usize, ArrayId, String);
+
+/// What functions that launch are given.
+struct Given {
+    /// Sizes, counts and scalars, of which the workspace's size is computed.
+    scalars: Vec<String>,
+    args: Vec<String>,
+    later: Vec<Later>,
+}
 
 /// The definition of the checked function of a GPU's kernel: copies to the device and back.
 #[must_use]
@@ -29,20 +37,44 @@ impl Entry<'_> {
     /// Copies what the device needs, launches, and fetches the results.
     fn device_call(&mut self, api: &'static Api) {
         let kernel = self.kernel;
-        let host = super::host::Host::new(kernel, api);
-        let grown = host.grown();
-        let phases = host.phases.as_ref();
+        let host = Host::new(kernel, api);
         let counts = super::host::returned_counts(kernel);
-        let mut args = Vec::new();
+        let mut given = Given {
+            scalars: self.sizes_and_counts(),
+            args: Vec::new(),
+            later: Vec::new(),
+        };
+        let memory = self.local("memory");
+        let workspace = self.local("workspace");
+        self.line(&format!("sparsec_memory {memory};"));
+        for arg in &kernel.interface.args {
+            match arg {
+                Arg::Scalar { name, .. } => {
+                    given.args.push(self.own(name));
+                    given.scalars.push(self.own(name));
+                }
+                Arg::Tensor(tensor) => self.upload(tensor, &host, &memory, &counts, &mut given),
+            }
+        }
+        self.launch(&host, (&memory, workspace), &counts, given);
+        for tensor in tensors(kernel) {
+            if tensor.direction != Direction::In {
+                self.download(tensor);
+            }
+        }
+    }
+
+    /// The sizes that are arguments, and counts of elements, which the tensors tell.
+    fn sizes_and_counts(&mut self) -> Vec<String> {
+        let interface = &self.kernel.interface;
         let mut scalars = Vec::new();
-        let mut later: Vec<Later> = Vec::new();
-        for size in &kernel.interface.sizes {
+        for size in &interface.sizes {
             if size.fixed.is_none() {
                 scalars.push(self.size(size.var));
             }
         }
-        for count in &kernel.interface.counts {
-            if let Some(Arg::Tensor(t)) = kernel.interface.args.get(count.arg) {
+        for count in &interface.counts {
+            if let Some(Arg::Tensor(t)) = interface.args.get(count.arg) {
                 let own = self.own(&t.name);
                 let name = self.size(count.var);
                 self.line(&format!(
@@ -52,122 +84,132 @@ impl Entry<'_> {
                 scalars.push(name);
             }
         }
-        let memory = self.local("memory");
-        let workspace = self.local("workspace");
-        self.line(&format!("sparsec_memory {memory};"));
-        for arg in &kernel.interface.args {
-            let tensor = match arg {
-                Arg::Scalar { name, .. } => {
-                    args.push(self.own(name));
-                    scalars.push(self.own(name));
-                    continue;
-                }
-                Arg::Tensor(t) => t,
-            };
-            let own = self.own(&tensor.name);
-            let given_back = returned(kernel, tensor);
-            let mut arrays = Vec::new();
-            for (l, level) in tensor.levels.iter().enumerate() {
-                for &(role, id) in &level.arrays {
-                    let what = role.word();
-                    arrays.push((
-                        id,
-                        self.local(&format!("{own}{}_{what}", l + 1)),
-                        format!("sparsec_upload_{what}(&{memory}, {own}, {l})"),
-                    ));
-                }
-            }
-            let upload = if tensor.direction == Direction::Out || is_kept(kernel, tensor) {
-                format!("sparsec_room_vals(&{memory}, {own})")
-            } else {
-                format!("sparsec_upload_vals(&{memory}, {own})")
-            };
-            arrays.push((tensor.values, self.local(&format!("{own}_vals")), upload));
-            for (id, name, upload) in arrays {
-                let ty = c_type(kernel.array(id).elem);
-                let room = counts.iter().find(|(array, _)| *array == id);
-                if grown.contains(&id) {
-                    match phases {
-                        None => {
-                            self.line(&format!("{ty} *{name} = NULL;"));
-                            args.push(format!("&{name}"));
-                        }
-                        Some(_) => later.push((args.len(), id, name)),
-                    }
-                    continue;
-                }
-                let from = match (given_back, room) {
-                    (true, Some((_, count))) => {
-                        format!("{memory}.room({}, sizeof({ty}))", self.dim_text(count))
-                    }
-                    (true, None) | (false, _) => upload,
-                };
-                let constant = qualifier(kernel, id);
-                self.line(&format!(
-                    "{constant}{ty} *{name} = ({constant}{ty} *){from};"
+        scalars
+    }
+
+    /// Copies the arrays of a tensor, or makes room for those of a result.
+    fn upload(
+        &mut self,
+        tensor: &TensorArg,
+        host: &Host,
+        memory: &str,
+        counts: &[(ArrayId, Expr)],
+        given: &mut Given,
+    ) {
+        let kernel = self.kernel;
+        let own = self.own(&tensor.name);
+        let given_back = returned(kernel, tensor);
+        let mut arrays = Vec::new();
+        for (l, level) in tensor.levels.iter().enumerate() {
+            for &(role, id) in &level.arrays {
+                let what = role.word();
+                arrays.push((
+                    id,
+                    self.local(&format!("{own}{}_{what}", l + 1)),
+                    format!("sparsec_upload_{what}(&{memory}, {own}, {l})"),
                 ));
-                args.push(name);
             }
         }
-        let sizes: Vec<String> = scalars
-            .iter()
-            .filter(|s| !args.contains(s))
-            .cloned()
-            .collect();
-        if phases.is_none() && host.form == Form::Run {
+        let upload = if tensor.direction == Direction::Out || is_kept(kernel, tensor) {
+            format!("sparsec_room_vals(&{memory}, {own})")
+        } else {
+            format!("sparsec_upload_vals(&{memory}, {own})")
+        };
+        arrays.push((tensor.values, self.local(&format!("{own}_vals")), upload));
+        let grown = host.grown();
+        for (id, name, upload) in arrays {
+            let ty = c_type(kernel.array(id).elem);
+            if grown.contains(&id) {
+                match host.phases {
+                    None => {
+                        self.line(&format!("{ty} *{name} = NULL;"));
+                        given.args.push(format!("&{name}"));
+                    }
+                    Some(_) => given.later.push((given.args.len(), id, name)),
+                }
+                continue;
+            }
+            let room = counts.iter().find(|(array, _)| *array == id);
+            let from = match (given_back, room) {
+                (true, Some((_, count))) => {
+                    format!("{memory}.room({}, sizeof({ty}))", self.dim_text(count))
+                }
+                (true, None) | (false, _) => upload,
+            };
+            let constant = qualifier(kernel, id);
+            self.line(&format!(
+                "{constant}{ty} *{name} = ({constant}{ty} *){from};"
+            ));
+            given.args.push(name);
+        }
+    }
+
+    /// Calls what launches the kernels, with a workspace and a status where they need them.
+    fn launch(
+        &mut self,
+        host: &Host,
+        (memory, workspace): (&str, String),
+        counts: &[(ArrayId, Expr)],
+        given: Given,
+    ) {
+        let Given {
+            scalars,
+            args,
+            later,
+        } = given;
+        let sizes = scalars.iter().filter(|s| !args.contains(s));
+        let sizes: Vec<String> = sizes.cloned().collect();
+        if host.phases.is_none() && host.form == Form::Run {
             let all = [sizes, args, vec![format!("&{memory}"), "0".to_string()]].concat();
             self.line(&format!("if ({memory}.error) return {memory}.error;"));
             self.launches("run", &all);
-        } else {
-            let call = format!("{}_workspace({})", self.name, scalars.join(", "));
-            self.line(&format!(
-                "void *{workspace} = {memory}.room((int64_t){call}, 1);"
-            ));
-            let tail = [workspace, "0".to_string()];
-            match phases {
-                Some(phases) => {
-                    self.both_phases(phases, &memory, (&counts, later), (&sizes, args, &tail));
-                }
-                None => {
-                    let status = host.status.map(|_| self.status_room(&memory));
-                    self.line(&format!("if ({memory}.error) return {memory}.error;"));
-                    let told: Vec<String> = status.iter().cloned().collect();
-                    self.launches("device", &[&sizes, args.as_slice(), &told, &tail].concat());
-                    if let Some(status) = status {
-                        self.fetch_status(&status);
-                    }
-                }
-            }
+            return;
         }
-        for tensor in tensors(kernel) {
-            if tensor.direction == Direction::In {
-                continue;
-            }
-            let own = self.own(&tensor.name);
-            let values = self.local(&format!("{own}_vals"));
-            if !returned(kernel, tensor) {
-                for (l, level) in tensor.levels.iter().enumerate() {
-                    let written = |id| kernel.array(id).storage != Storage::Input;
-                    for (role, _) in level.arrays.iter().filter(|(_, id)| written(*id)) {
-                        let what = role.word();
-                        let array = self.local(&format!("{own}{}_{what}", l + 1));
-                        self.try_call(&format!("sparsec_download_{what}({own}, {l}, {array})"));
-                    }
-                }
-                self.try_call(&format!("sparsec_download_vals({own}, {values})"));
-                continue;
-            }
+        let call = format!("{}_workspace({})", self.name, scalars.join(", "));
+        self.line(&format!(
+            "void *{workspace} = {memory}.room((int64_t){call}, 1);"
+        ));
+        let tail = [workspace, "0".to_string()];
+        if let Some(phases) = &host.phases {
+            self.both_phases(phases, memory, (counts, later), (&sizes, args, &tail));
+            return;
+        }
+        let status = host.status.map(|_| self.status_room(memory));
+        self.line(&format!("if ({memory}.error) return {memory}.error;"));
+        let told: Vec<String> = status.iter().cloned().collect();
+        self.launches("device", &[&sizes, args.as_slice(), &told, &tail].concat());
+        if let Some(status) = status {
+            self.fetch_status(&status);
+        }
+    }
+
+    /// Fetches a result: what the kernel wrote into the caller's arrays, or all that it made.
+    fn download(&mut self, tensor: &TensorArg) {
+        let kernel = self.kernel;
+        let own = self.own(&tensor.name);
+        let values = self.local(&format!("{own}_vals"));
+        if !returned(kernel, tensor) {
             for (l, level) in tensor.levels.iter().enumerate() {
-                if !level.arrays.is_empty() {
-                    let names = self.fields(&own, (l, level));
-                    self.try_call(&format!("sparsec_download_level({own}, {l}, {names})"));
-                    if let Some(table) = self.table(&own, (l, level)) {
-                        self.try_call(&format!("sparsec_download_table({own}, {l}, {table})"));
-                    }
+                let written = |id| kernel.array(id).storage != Storage::Input;
+                for (role, _) in level.arrays.iter().filter(|(_, id)| written(*id)) {
+                    let what = role.word();
+                    let array = self.local(&format!("{own}{}_{what}", l + 1));
+                    self.try_call(&format!("sparsec_download_{what}({own}, {l}, {array})"));
                 }
             }
-            self.try_call(&format!("sparsec_download_result({own}, {values})"));
+            self.try_call(&format!("sparsec_download_vals({own}, {values})"));
+            return;
         }
+        for (l, level) in tensor.levels.iter().enumerate() {
+            if !level.arrays.is_empty() {
+                let names = self.fields(&own, (l, level));
+                self.try_call(&format!("sparsec_download_level({own}, {l}, {names})"));
+                if let Some(table) = self.table(&own, (l, level)) {
+                    self.try_call(&format!("sparsec_download_table({own}, {l}, {table})"));
+                }
+            }
+        }
+        self.try_call(&format!("sparsec_download_result({own}, {values})"));
     }
 
     /// Room for the status on the device.
