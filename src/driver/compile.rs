@@ -1,8 +1,9 @@
 //! From texts to kernels: the pipeline, stage by stage.
 
-use super::auto::Ready;
-use super::choice;
-use super::schedules::{Schedules, declared_names, named};
+mod functions;
+
+use self::functions::{Asked, Done};
+use super::schedules::{Schedules, named};
 use super::{Failure, argument, variants};
 use crate::diagnostic::codes::{
     environment as codes, program as program_codes, schedule as schedule_codes,
@@ -121,103 +122,31 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let (files, options) = program_of(request, sources, &mut inputs)?;
     inputs.extend(request.device.iter().cloned());
     let mut resolved = program::resolve(&files, &options)?;
-    let mut remarks = resolved.remarks;
     let schedules = Schedules::choose(request, &files, sources, &mut inputs, &resolved.program)?;
-    let mut graphs = Vec::new();
-    let mut scripts = Vec::new();
-    let mut kernels = Vec::new();
-    let mut lattices = Vec::new();
-    let mut errors = Vec::new();
-    let mut declared: Vec<String> = Vec::new();
-    let mut constants = BTreeMap::new();
-    let mut most = 0;
-    let mut is_automatic = false;
-    let mut varied = false;
+    let asked = Asked {
+        request,
+        program: (&files, &options),
+        schedules: &schedules,
+    };
+    let mut done = Done {
+        remarks: resolved.remarks,
+        ..Done::default()
+    };
     for function in &mut resolved.program.functions {
-        let own = schedules.commands(function);
-        let asked = (request.target, &request.statistics);
-        let variants = match &request.variants {
-            Some(variants) => variants::commands(function, own, variants, asked, sources)?,
-            None => None,
-        };
-        varied |= variants.is_some();
-        let (chosen, ready) = match (variants, own) {
-            (Some(commands), _) => (commands, Ready::Nothing),
-            (None, Some(commands)) => (commands.to_vec(), Ready::Nothing),
-            (None, None) => super::auto::schedule(function, asked, sources, &mut remarks),
-        };
-        is_automatic |= own.is_none() && !chosen.is_empty();
-        let of_program =
-            |name: &str| super::schedules::commands_of(&files, function, name, request.target);
-        let alternatives = match choice::alternatives(&chosen, of_program) {
-            Ok(alternatives) => alternatives,
-            Err(error) => {
-                errors.push(error);
-                continue;
-            }
-        };
-        let unscheduled = schedules.commands(function).is_none_or(<[_]>::is_empty);
-        if let Some(last) = alternatives.last()
-            && unscheduled
-            && !request.target.properties().has_blocks
-        {
-            remarks.append(&mut super::strides::notes(
-                function,
-                &last.commands,
-                sources,
-            ));
-        }
-        for alternative in &alternatives {
-            let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
-            most = most.max(alternative.commands.iter().filter(calls).count());
-            for name in declared_names(&alternative.commands) {
-                if !declared.contains(&name) {
-                    declared.push(name);
-                }
-            }
-        }
-        let setting = choice::Setting {
-            defines: &request.defines,
-            target: request.target,
-            first_commands: request.first_commands,
-            program: (&files, &options),
-        };
-        let built = match ready {
-            Ready::Chosen(chosen) if request.first_commands.is_none() => Ok(*chosen),
-            Ready::Lowered(built) if request.first_commands.is_none() => {
-                let ready = (Some(*built), &*sources);
-                choice::build_all(function, &alternatives, &setting, ready)
-            }
-            Ready::Nothing | Ready::Chosen(_) | Ready::Lowered(_) => {
-                choice::build_all(function, &alternatives, &setting, (None, sources))
-            }
-        };
-        match built {
-            Ok(mut built) => {
-                remarks.append(&mut built.remarks);
-                kernels.push(built.kernel);
-                lattices.append(&mut built.lattices);
-                graphs.append(&mut built.graphs);
-                scripts.push(built.script);
-                constants.append(&mut built.constants);
-                if let Some(specialised) = built.function {
-                    *function = specialised;
-                }
-            }
-            Err(mut found) => errors.append(&mut found),
-        }
+        done.compile(function, &asked, sources)?;
     }
+    let mut errors = done.errors;
     schedules.explain(&mut errors);
     for (name, value) in &request.defines {
-        if !declared.contains(name) {
-            errors.push(sets_nothing(name, *value, &declared, sources));
+        if !done.declared.contains(name) {
+            errors.push(sets_nothing(name, *value, &done.declared, sources));
         }
     }
-    if let (Some((name, _)), false) = (&request.variants, varied) {
+    if let (Some((name, _)), false) = (&request.variants, done.is_varied) {
         errors.push(variants::unknown(name, sources));
     }
     if errors.is_empty() {
-        errors.extend(clash(&resolved.program, &kernels, request.target));
+        errors.extend(clash(&resolved.program, &done.kernels, request.target));
     }
     if !errors.is_empty() {
         return Err(Failure::Program(errors));
@@ -226,14 +155,14 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         target: request.target,
         named: named(&files, &resolved.program, request.target),
         program: resolved.program,
-        graphs,
-        scripts,
-        kernels,
-        lattices,
-        remarks,
-        commands: most,
-        is_automatic,
-        constants,
+        graphs: done.graphs,
+        scripts: done.scripts,
+        kernels: done.kernels,
+        lattices: done.lattices,
+        remarks: done.remarks,
+        commands: done.commands,
+        is_automatic: done.is_automatic,
+        constants: done.constants,
         inputs,
     })
 }
