@@ -26,19 +26,7 @@ impl Spmd<'_> {
     ) -> Result<(), Refusal> {
         let Some(unit) = tag.gpu() else { return Ok(()) };
         if unit.level == GpuLevel::Block {
-            let own = tag
-                .reductions()
-                .iter()
-                .find(|(_, v)| self.of_block.contains(v));
-            if let Some((_, own)) = own {
-                return Err(Refusal::new(
-                    format!(
-                        "blocks would add to `{}`, which each of the blocks around has its own of",
-                        self.kernel.var(*own).name
-                    ),
-                    "let the loop over blocks that adds be the outer one, or share it out to threads",
-                ));
-            }
+            self.refuse_adding_blocks(tag)?;
             return self.block(
                 (var, Bounds { lo, hi, most }),
                 unit.axis,
@@ -122,6 +110,21 @@ impl Spmd<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Blocks inside of others add to nothing that those around have their own of.
+    fn refuse_adding_blocks(&self, tag: &LoopTag) -> Result<(), Refusal> {
+        let mut adds = tag.reductions().iter();
+        match adds.find(|(_, var)| self.of_block.contains(var)) {
+            Some((_, own)) => Err(Refusal::new(
+                format!(
+                    "blocks would add to `{}`, which each of the blocks around has its own of",
+                    self.kernel.var(*own).name
+                ),
+                "let the loop over blocks that adds be the outer one, or share it out to threads",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The number of the unit, and how many there are.
