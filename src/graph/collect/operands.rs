@@ -118,85 +118,7 @@ impl Graph {
                 done.push(access);
                 continue;
             };
-            let Sortable {
-                dims,
-                vars,
-                subscripts,
-                computed,
-            } = sortable;
-            let operand = self.tensor(access.tensor).clone();
-            let place = |mode: usize| {
-                let at = order
-                    .iter()
-                    .position(|&v| subscripts[mode].as_var() == Some(v));
-                at.unwrap_or(order.len())
-            };
-            let mut modes: Vec<usize> = (0..dims.len()).collect();
-            modes.sort_by_key(|&mode| place(mode));
-            let sorted = Sorted {
-                access: &access,
-                order,
-                modes: if computed { &[] } else { &modes },
-            };
-            let remark = sorted.remark(self, piece, stmt);
-            self.remarks.push(remark);
-            let temp = self.add_collected(Tensor {
-                name: format!("{}_sorted", operand.name),
-                role: Role::Temporary,
-                format: sorted_by(modes.clone(), operand.format.index_bits),
-                dims: dims.clone(),
-                ..operand
-            });
-            self.copies.push((temp, access.tensor));
-            let whole = vars.iter().any(Option::is_none);
-            let lhs = vars.iter().zip(&subscripts).zip(&dims);
-            let lhs: Vec<VarId> = lhs
-                .map(|((var, subscript), dim)| match var {
-                    Some(var) => *var,
-                    None => {
-                        let near = vars_in(subscript)
-                            .first()
-                            .map(|&v| self.var(v).name.clone());
-                        let near = near.unwrap_or_else(|| "i".to_string());
-                        self.whole_var(&near, dim, (stmt.span, piece.stmt))
-                    }
-                })
-                .collect();
-            let element = match computed {
-                true => near.clone(),
-                false => read(access.tensor, &lhs, near.ty, &near),
-            };
-            let copied = Statement {
-                lhs: lhs.clone(),
-                vars: match whole {
-                    true => lhs.clone(),
-                    false => stmt.vars.clone(),
-                },
-                ..stmt.clone()
-            };
-            self.add_piece(
-                Piece {
-                    stmt: piece.stmt,
-                    tensor: temp,
-                    lhs: lhs.clone(),
-                    op: None,
-                    rhs: element,
-                },
-                &copied,
-            )?;
-            let found = match modes.first() {
-                // Inner loops find any row at once; and rows of a matrix are counted, not sorted.
-                Some(&mode)
-                    if place(mode) > 0 || self.has_rows_of(piece, &subscripts[mode], lhs.len()) =>
-                {
-                    self.with_rows(temp, piece, &lhs, &copied)?
-                }
-                Some(_) | None => temp,
-            };
-            let access = Access {
-                tensor: found,
-                subscripts,
-            };
+            let access = self.sorted_copy(order, (piece, stmt), &access, sortable, &near)?;
             let own = read_at(access.clone(), near.ty, &near);
             // In subscripts, too.
             left.rhs.walk_mut(&mut |node| {
@@ -206,6 +128,96 @@ impl Graph {
             });
             done.push(access);
         }
+    }
+
+    /// A copy of an operand, sorted by this order of loops, that a statement of its own makes; how it is read.
+    fn sorted_copy(
+        &mut self,
+        order: &[VarId],
+        (piece, stmt): (&Piece, &Statement),
+        access: &Access,
+        sortable: Sortable,
+        near: &Expr,
+    ) -> Result<Access, Diagnostic> {
+        let Sortable {
+            dims,
+            vars,
+            subscripts,
+            computed,
+        } = sortable;
+        let operand = self.tensor(access.tensor).clone();
+        let place = |mode: usize| {
+            let at = order
+                .iter()
+                .position(|&v| subscripts[mode].as_var() == Some(v));
+            at.unwrap_or(order.len())
+        };
+        let mut modes: Vec<usize> = (0..dims.len()).collect();
+        modes.sort_by_key(|&mode| place(mode));
+        let sorted = Sorted {
+            access,
+            order,
+            modes: if computed { &[] } else { &modes },
+        };
+        let remark = sorted.remark(self, piece, stmt);
+        self.remarks.push(remark);
+        let temp = self.add_collected(Tensor {
+            name: format!("{}_sorted", operand.name),
+            role: Role::Temporary,
+            format: sorted_by(modes.clone(), operand.format.index_bits),
+            dims: dims.clone(),
+            ..operand
+        });
+        self.copies.push((temp, access.tensor));
+        let whole = vars.iter().any(Option::is_none);
+        let lhs = vars.iter().zip(&subscripts).zip(&dims);
+        let lhs: Vec<VarId> = lhs
+            .map(|((var, subscript), dim)| match var {
+                Some(var) => *var,
+                None => {
+                    let near = vars_in(subscript)
+                        .first()
+                        .map(|&v| self.var(v).name.clone());
+                    let near = near.unwrap_or_else(|| "i".to_string());
+                    self.whole_var(&near, dim, (stmt.span, piece.stmt))
+                }
+            })
+            .collect();
+        let element = match computed {
+            true => near.clone(),
+            false => read(access.tensor, &lhs, near.ty, near),
+        };
+        let copied = Statement {
+            lhs: lhs.clone(),
+            vars: match whole {
+                true => lhs.clone(),
+                false => stmt.vars.clone(),
+            },
+            ..stmt.clone()
+        };
+        self.add_piece(
+            Piece {
+                stmt: piece.stmt,
+                tensor: temp,
+                lhs: lhs.clone(),
+                op: None,
+                rhs: element,
+            },
+            &copied,
+        )?;
+        let found = match modes.first() {
+            // Inner loops find any row at once; and rows of a matrix are counted, not sorted.
+            Some(&mode)
+                if place(mode) > 0 || self.has_rows_of(piece, &subscripts[mode], lhs.len()) =>
+            {
+                self.with_rows(temp, piece, &lhs, &copied)?
+            }
+            Some(_) | None => temp,
+        };
+        Ok(Access {
+            tensor: found,
+            subscripts,
+        })
     }
 
     /// Whether the result has a place for each row of a sorted matrix.
