@@ -46,10 +46,6 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     let Some(threads) = threads(graph, nest) else {
         return Scripts::default();
     };
-    let script = |rule: &'static str, commands| Script {
-        rule: rule.into(),
-        commands,
-    };
     let writer = &Writer {
         graph,
         nest,
@@ -65,25 +61,10 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     };
     let first = tiled.as_ref().and_then(|tiled| tiled.first.as_ref());
     let shared = first.map(in_threads);
-    // To count first costs one thread more than a few of them gain (`BENCHMARKS.md`), and how
-    // many there are is not known here: what appends stays serial, and a note says what could be
-    // done.
     if !pattern::appended(graph, nest).is_empty() {
-        let result = graph.tensor(nest.tensor);
-        let in_order = format!("assemble({}, append)", result.name);
-        let own = result.role == Role::Result;
-        let mut all = Vec::new();
-        if is_spread(graph, nest) {
-            all.push(script(BY_ROWS, vec![threads.clone()]));
-        }
-        if own {
-            all.extend(cut(&[Some(in_order.clone()), shared]));
-            all.push(script(IN_ORDER, vec![in_order, threads]));
-        }
-        all.extend(cut(&[]));
-        // Data do not choose between schedules that append.
         return Scripts {
-            scripts: all,
+            scripts: appending(writer, threads, shared, &cut),
+            // Data do not choose between schedules that append.
             asked: None,
         };
     }
@@ -147,6 +128,37 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         scripts: all,
         asked: (best.as_ref()).and_then(|best| shapes::asked(writer, best, statistics)),
     }
+}
+
+fn script(rule: &'static str, commands: Vec<String>) -> Script {
+    Script {
+        rule: rule.into(),
+        commands,
+    }
+}
+
+/// Scripts for a nest that appends. To count first costs one thread more than a few of them gain
+/// (`BENCHMARKS.md`), and how many there are is not known here: so it stays serial, and a note says what could be
+/// done. `cut` gives the tiles, with more commands.
+fn appending(
+    writer: &Writer,
+    threads: String,
+    shared: Option<String>,
+    cut: &dyn Fn(&[Option<String>]) -> Option<Script>,
+) -> Vec<Script> {
+    let (graph, nest) = (writer.graph, writer.nest);
+    let result = graph.tensor(nest.tensor);
+    let in_order = format!("assemble({}, append)", result.name);
+    let mut all = Vec::new();
+    if is_spread(graph, nest) {
+        all.push(script(BY_ROWS, vec![threads.clone()]));
+    }
+    if result.role == Role::Result {
+        all.extend(cut(&[Some(in_order.clone()), shared]));
+        all.push(script(IN_ORDER, vec![in_order, threads]));
+    }
+    all.extend(cut(&[]));
+    all
 }
 
 /// Commands for the loops inside of an operand's blocks.
