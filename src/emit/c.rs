@@ -178,6 +178,73 @@ pub fn header(unit: &Unit) -> String {
     })
 }
 
+/// What the comment above a checked function says of the results.
+fn checked(unit: &Unit, kernel: &Kernel) -> String {
+    let mut text = String::new();
+    let mut allocated: Vec<&str> = Vec::new();
+    let (renewed, results): (Vec<&str>, Vec<&str>) = kernel
+        .interface
+        .args
+        .iter()
+        .filter_map(|arg| match arg {
+            Arg::Tensor(t) if t.direction == Direction::Out => {
+                if entry::returned(kernel, t) {
+                    allocated.push(t.name.as_str());
+                }
+                Some(t.name.as_str())
+            }
+            Arg::Tensor(_) | Arg::Scalar { .. } => None,
+        })
+        .partition(|name| kernel.interface.is_renewed(name));
+    if !renewed.is_empty() {
+        let _ = writeln!(
+            text,
+            "/* Checked; replaces {}, which it takes with the old content: a call that fails leaves it as it\n \
+             * was. Free what is there with sparsec_free_tensor. Arrays of your own are read and not freed. */",
+            renewed.join(", ")
+        );
+    }
+    let updated: Vec<&str> = entry::tensors(kernel)
+        .filter(|t| is_updated(kernel, t))
+        .map(|t| t.name.as_str())
+        .collect();
+    if !updated.is_empty() {
+        let _ = writeln!(
+            text,
+            "/* Checked; updates {} in place: a tensor with the content before the call, of the shape above. */",
+            updated.join(", ")
+        );
+    }
+    if unit.is_keeping(kernel) {
+        text.push_str(
+            "/* Checked; computes values where the coordinates are there, as the function below does where it\n \
+             * can. SPARSEC_CHANGED if others would be stored; the values are not those of a result then. */\n",
+        );
+    }
+    if !results.is_empty() {
+        allocated.retain(|name| results.contains(name));
+        let lent = if allocated.is_empty() {
+            "Arrays of your own are written in place\n * if they fit the result, and refused if not."
+                .to_string()
+        } else if allocated.len() == results.len() {
+            "Arrays of your own are refused: it\n * allocates those of sparse results.".to_string()
+        } else {
+            format!(
+                "Arrays of your own are written in place\n * if they fit the result, and refused if not, \
+                 and for {}, whose arrays it allocates.",
+                allocated.join(", ")
+            )
+        };
+        let _ = writeln!(
+            text,
+            "/* Checked; makes {}: give a zeroed sparsec_tensor, or that of a call before, whose memory\n \
+             * is used again; free it with sparsec_free_tensor. {lent} */",
+            results.join(", ")
+        );
+    }
+    text
+}
+
 /// A header with the checked functions and others.
 pub(super) fn header_with(
     unit: &Unit,
@@ -209,68 +276,7 @@ pub(super) fn header_with(
         functions.push('\n');
         functions.push_str(&comment(kernel));
         functions.push_str(&arguments(kernel, target));
-        let mut allocated: Vec<&str> = Vec::new();
-        let (renewed, results): (Vec<&str>, Vec<&str>) = kernel
-            .interface
-            .args
-            .iter()
-            .filter_map(|arg| match arg {
-                Arg::Tensor(t) if t.direction == Direction::Out => {
-                    if entry::returned(kernel, t) {
-                        allocated.push(t.name.as_str());
-                    }
-                    Some(t.name.as_str())
-                }
-                Arg::Tensor(_) | Arg::Scalar { .. } => None,
-            })
-            .partition(|name| kernel.interface.is_renewed(name));
-        if !renewed.is_empty() {
-            let _ = writeln!(
-                functions,
-                "/* Checked; replaces {}, which it takes with the old content: a call that fails leaves it as it\n \
-                 * was. Free what is there with sparsec_free_tensor. Arrays of your own are read and not freed. */",
-                renewed.join(", ")
-            );
-        }
-        let updated: Vec<&str> = entry::tensors(kernel)
-            .filter(|t| is_updated(kernel, t))
-            .map(|t| t.name.as_str())
-            .collect();
-        if !updated.is_empty() {
-            let _ = writeln!(
-                functions,
-                "/* Checked; updates {} in place: a tensor with the content before the call, of the shape above. */",
-                updated.join(", ")
-            );
-        }
-        if unit.is_keeping(kernel) {
-            functions.push_str(
-                "/* Checked; computes values where the coordinates are there, as the function below does where it\n \
-                 * can. SPARSEC_CHANGED if others would be stored; the values are not those of a result then. */\n",
-            );
-        }
-        if !results.is_empty() {
-            allocated.retain(|name| results.contains(name));
-            let lent = if allocated.is_empty() {
-                "Arrays of your own are written in place\n * if they fit the result, and refused if not."
-                    .to_string()
-            } else if allocated.len() == results.len() {
-                "Arrays of your own are refused: it\n * allocates those of sparse results."
-                    .to_string()
-            } else {
-                format!(
-                    "Arrays of your own are written in place\n * if they fit the result, and refused if not, \
-                     and for {}, whose arrays it allocates.",
-                    allocated.join(", ")
-                )
-            };
-            let _ = writeln!(
-                functions,
-                "/* Checked; makes {}: give a zeroed sparsec_tensor, or that of a call before, whose memory\n \
-                 * is used again; free it with sparsec_free_tensor. {lent} */",
-                results.join(", ")
-            );
-        }
+        functions.push_str(&checked(unit, kernel));
         let _ = writeln!(functions, "{};\n", entry::signature(kernel, target));
         functions.push_str(&others(kernel));
     }
