@@ -16,9 +16,10 @@ use crate::driver::bench::compare::{self, Compared, Verdict};
 use crate::driver::bench::machine::{Description, Machine};
 use crate::driver::bench::report::{CandidateReport, Report, SCHEMA};
 use crate::driver::bench::{self, Built, Candidate, Entrant, Row, Settings};
+use crate::driver::bind::{self, Bound};
 use crate::driver::build::Backend;
 use crate::driver::run::Clock;
-use crate::driver::{Failure, argument, bind, device};
+use crate::driver::{Failure, argument, device};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
 use std::collections::BTreeSet;
@@ -72,21 +73,8 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         return Err(no_clock(reporter));
     }
     let progress = Progress::new((entrants.len() + sets.len()) as u64);
-    let mut bound = Vec::new();
-    for set in &sets {
-        progress.step("reading data");
-        bound.push((
-            set.join(" "),
-            bind::bind(function, set, &mut reporter.sources)?,
-        ));
-    }
-    let mut built = Vec::new();
-    for entrant in &entrants {
-        let name = &entrant.candidate.name;
-        progress.step(&format!("compiling {name}"));
-        let (_, kernel) = only_function(&entrant.compiled, &mut reporter.sources)?;
-        built.push(Built::new(name, kernel, backend, &mut reporter.sources)?);
-    }
+    let bound = read_sets(function, &sets, &progress, reporter)?;
+    let built = build(&entrants, backend, &progress, reporter)?;
     let machine = match backend {
         Backend::C => Some(Machine::new(&mut reporter.sources)?),
         Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => None,
@@ -130,10 +118,7 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     drop(progress);
     if let Some(path) = &args.plot {
-        let charts = bench::plot::charts(&report);
-        let written = files::stage(path, |file| file.write_all(chart::svg(&charts).as_bytes()));
-        let placed = written.and_then(|file| file.map_or(Ok(()), Staged::place));
-        placed.map_err(|e| reporter.unwritable(path, &e))?;
+        plot(&report, path, reporter)?;
     }
     if let Some((path, old)) = old {
         let compared = compare::compare(&old, &report).map_err(|reason| {
@@ -142,6 +127,48 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         report.comparison = Some(compared);
     }
     finish(args, &report, function, reporter)
+}
+
+/// The data sets, by how they are written.
+fn read_sets(
+    function: &Function,
+    sets: &[Vec<String>],
+    progress: &Progress,
+    reporter: &mut Reporter,
+) -> Result<Vec<(String, Bound)>, Failure> {
+    let mut bound = Vec::new();
+    for set in sets {
+        progress.step("reading data");
+        let data = bind::bind(function, set, &mut reporter.sources)?;
+        bound.push((set.join(" "), data));
+    }
+    Ok(bound)
+}
+
+/// The kernels of all schedules.
+fn build(
+    entrants: &[Entrant],
+    backend: Backend,
+    progress: &Progress,
+    reporter: &mut Reporter,
+) -> Result<Vec<Built>, Failure> {
+    let mut built = Vec::new();
+    for entrant in entrants {
+        let name = &entrant.candidate.name;
+        progress.step(&format!("compiling {name}"));
+        let (_, kernel) = only_function(&entrant.compiled, &mut reporter.sources)?;
+        built.push(Built::new(name, kernel, backend, &mut reporter.sources)?);
+    }
+    Ok(built)
+}
+
+/// Draws the report into a file.
+fn plot(report: &Report, path: &Path, reporter: &mut Reporter) -> Result<(), Failure> {
+    let charts = bench::plot::charts(report);
+    let written = files::stage(path, |file| file.write_all(chart::svg(&charts).as_bytes()));
+    let placed = written.and_then(|file| file.map_or(Ok(()), Staged::place));
+    placed.map_err(|e| reporter.unwritable(path, &e))?;
+    Ok(())
 }
 
 /// Prints everything; the exit code.
