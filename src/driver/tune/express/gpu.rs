@@ -176,49 +176,16 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     let mut own = None;
     let inside: Vec<VarId> = match column(graph, nest, &[first]) {
         Some(column) => {
-            let cut = growing.cut(&genes.name(column), genes.unit(Unit::Coarse));
-            let warps = match &cut {
-                Some((warps, rest)) => {
-                    own = Some(rest.clone());
-                    warps.clone()
-                }
-                None => genes.name(column),
-            };
             let others = vars.iter().filter(|&&var| var != first && var != column);
             let inside: Vec<VarId> = others.copied().collect();
-            let names: Vec<String> = inside.iter().map(|&var| genes.name(var)).collect();
-            // Neighbours have columns of one row, or one column of rows.
-            let pair = match genes.unit(Unit::Order) {
-                1 => [&warps, &row],
-                _ => [&row, &warps],
-            };
-            let mut order = pair.to_vec();
-            order.extend(&names);
-            order.extend(own.as_ref());
-            growing.order(&order);
-            let fused = growing.fresh(&row);
-            if growing.tries(format!("fuse({}, {}, {fused})", pair[0], pair[1])) {
-                row = fused;
-            }
+            own = columns(genes, &mut row, column, &inside, growing);
             inside
         }
         None => vars[1..].to_vec(),
     };
     let mut lanes = None;
     if let (Some(var), true) = (summed(nest), group > 1) {
-        let mut name = genes.name(var);
-        let accesses = sparse_accesses(graph, &nest.rhs);
-        let walked = accesses.iter().find(|access| {
-            let subscripts = &access.subscripts;
-            subscripts.iter().any(|s| s.as_var() == Some(var))
-        });
-        if let Some(access) = walked {
-            let position = growing.fresh("p");
-            let text = access_text(graph, access);
-            if growing.tries(format!("pos({name}, {position}, {text})")) {
-                name = position;
-            }
-        }
+        let name = summed_loop(genes, nest, var, growing);
         lanes = growing.cut(&name, group);
     }
     let of_block = if lanes.is_some() {
@@ -272,6 +239,54 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     if let (None, Some(last)) = (&lanes, names.last()) {
         growing.unroll_sums(last, genes);
     }
+}
+
+/// Shares rows and columns out together; the loop over the columns that each thread has of its own.
+fn columns(
+    genes: &Genes,
+    row: &mut String,
+    column: VarId,
+    inside: &[VarId],
+    growing: &mut Growing,
+) -> Option<String> {
+    let (warps, own) = match growing.cut(&genes.name(column), genes.unit(Unit::Coarse)) {
+        Some((warps, own)) => (warps, Some(own)),
+        None => (genes.name(column), None),
+    };
+    let names: Vec<String> = inside.iter().map(|&var| genes.name(var)).collect();
+    // Neighbours have columns of one row, or one column of rows.
+    let pair = match genes.unit(Unit::Order) {
+        1 => [&warps, &*row],
+        _ => [&*row, &warps],
+    };
+    let mut order = pair.to_vec();
+    order.extend(&names);
+    order.extend(own.as_ref());
+    growing.order(&order);
+    let fused = growing.fresh(row);
+    if growing.tries(format!("fuse({}, {}, {fused})", pair[0], pair[1])) {
+        *row = fused;
+    }
+    own
+}
+
+/// The loop over what is summed, over positions where an operand stores it.
+fn summed_loop(genes: &Genes, nest: &Nest, var: VarId, growing: &mut Growing) -> String {
+    let graph = genes.graph;
+    let mut name = genes.name(var);
+    let accesses = sparse_accesses(graph, &nest.rhs);
+    let walked = accesses.iter().find(|access| {
+        let subscripts = &access.subscripts;
+        subscripts.iter().any(|s| s.as_var() == Some(var))
+    });
+    if let Some(access) = walked {
+        let position = growing.fresh("p");
+        let text = access_text(graph, access);
+        if growing.tries(format!("pos({name}, {position}, {text})")) {
+            name = position;
+        }
+    }
+    name
 }
 
 /// The sums of a thread's own columns in a workspace of its own, so that each of its stored elements is met once;
