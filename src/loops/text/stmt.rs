@@ -85,31 +85,27 @@ impl Writer<'_> {
                 format!("enter {range} into {}", self.array(*table))
             }
             Stmt::Take { var, array, index } => {
-                let element = self.element(*array, index);
-                format!("take {} from {element}", self.var(*var))
+                format!(
+                    "take {} from {}",
+                    self.var(*var),
+                    self.element(*array, index)
+                )
             }
             Stmt::Sort {
                 coordinates,
                 values,
                 count,
                 distinct,
-            } => {
-                let (values, by) = (self.array(*values), self.array_list(coordinates));
-                let word = if *distinct { "sort_distinct" } else { "sort" };
-                format!("{word} {values}[{}] by {by}", e(count))
-            }
+            } => self.sort(coordinates, self.element(*values, count), *distinct),
             Stmt::Fill {
                 array,
                 start,
                 count,
                 value,
-            } => format!(
-                "fill {}[{}..+{}] = {}",
-                self.array(*array),
-                e(start),
-                e(count),
-                e(value)
-            ),
+            } => {
+                let (array, start) = (self.array(*array), e(start));
+                format!("fill {array}[{start}..+{}] = {}", e(count), e(value))
+            }
             Stmt::Search {
                 var,
                 array,
@@ -123,11 +119,7 @@ impl Writer<'_> {
                 count,
                 op,
                 total,
-            } => {
-                let total = total.map_or(String::new(), |total| format!(" to {}", self.var(total)));
-                let op = words::sign(*op);
-                format!("scan {} by {op}{total}", self.element(*array, count))
-            }
+            } => self.scan(self.element(*array, count), *op, *total),
             Stmt::FailIf { cond, code } => {
                 format!("fail {} if {}", words::word(&words::ERRORS, code), e(cond))
             }
@@ -167,6 +159,16 @@ impl Writer<'_> {
         let most = said.map_or(String::new(), |most| format!(" most {most}"));
         let (var, tag) = (self.var(var), self.tag(tag));
         format!("for {var} in {}..{}{most}{by}{tag}", e(lo), e(hi))
+    }
+
+    fn sort(&self, coordinates: &[ArrayId], values: String, distinct: bool) -> String {
+        let word = if distinct { "sort_distinct" } else { "sort" };
+        format!("{word} {values} by {}", self.array_list(coordinates))
+    }
+
+    fn scan(&self, array: String, op: ReduceOp, total: Option<VarId>) -> String {
+        let total = total.map_or(String::new(), |total| format!(" to {}", self.var(total)));
+        format!("scan {array} by {}{total}", words::sign(op))
     }
 
     /// A search, by the word for how it looks.
