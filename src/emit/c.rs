@@ -10,8 +10,8 @@ use crate::scalar::ScalarType;
 use crate::target::Target;
 use std::fmt::Write as _;
 
-/// As CUDA has them, and the reference: C's products look for infinities behind a NaN by a call, in
-/// whose loop nothing is a vector (a matrix product took ten times as long). Quotients do not overflow.
+/// Complex products as CUDA and the reference have them. C's own look for infinities where a product is NaN, by a
+/// call that keeps loops from becoming vectors (a matrix product took ten times as long). Quotients do not overflow.
 const COMPLEX: &str =
     "/* Products of complex numbers are four products and no search for infinities. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,12 +1,12 @@
-//! Names that the headers of C, C++ and POSIX have taken: their macros, which no name may be, and
-//! their functions, types and variables, which a function of the user must not declare again. The headers are
-//! all that a bigger program may include beside a kernel's, not those of the kernel alone.
+//! Names that the headers of C, C++ and POSIX take: macros, which no name of a kernel may be, and functions, types
+//! and variables, which a function of the user must not declare again. These are the headers that a program may
+//! include beside a kernel's, not only those that the kernel includes. `taken/words.list` has the names.
 
 use crate::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Every name of a kernel is looked for: the lists are taken apart once.
+/// Each name of a kernel is looked up, so the lists are split once.
 type Words = LazyLock<BTreeSet<&'static str>>;
 
 static FAMILIES: Words = LazyLock::new(|| words(&["families"]));
@@ -33,7 +33,7 @@ fn words(headings: &[&str]) -> BTreeSet<&'static str> {
 #[must_use]
 pub fn is_macro(name: &str) -> bool {
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    // M_PIf128
+    // `M_PIf128` is of a family, too: what widths add is cut off.
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'x');
     let stem = stem.strip_suffix(['f', 'l']).unwrap_or(name);
     let family = FAMILIES.iter().any(|family| {
@@ -84,7 +84,7 @@ fn is_narrow(stem: &str) -> bool {
     widths.any(|operation| operations.contains(&operation))
 }
 
-/// Whether a header of the runtime whose functions begin so declares a function of this name, which C's do not.
+/// Whether the runtime whose functions begin with `api` takes this name beyond what C does.
 #[must_use]
 pub fn is_of_api(name: &str, api: &str) -> bool {
     let known = |name: &str| APIS.get(api).is_some_and(|words| words.contains(name));

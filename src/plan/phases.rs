@@ -9,10 +9,10 @@ use crate::graph::{self, Assembly, Graph, Nest, pattern};
 use crate::program::ir::{TensorId, VarId};
 use crate::units::{GpuLevel, Unit};
 
-/// What counts what the tree appends, if anything does.
+/// The plan that counts what the tree appends, if it is counted.
 ///
 /// # Errors
-/// Iterations are shared out that cannot be told where their elements begin.
+/// Loops are shared out whose iterations cannot know where their elements begin.
 pub(super) fn counted(
     graph: &Graph,
     tree: &Tree,
@@ -24,7 +24,7 @@ pub(super) fn counted(
     let Some(body) = tree.body.as_ref().filter(|_| !nests.is_empty()) else {
         return Ok(None);
     };
-    // What threads collect together they store at numbers of their own, which need their room before.
+    // Threads that collect rows together store elements side by side, in room that is counted before.
     let rows = collected_together(body);
     let appended = Appended {
         graph,
@@ -335,7 +335,7 @@ fn outermost(body: &Inside, most: usize) -> Vec<&Loop> {
     found
 }
 
-/// Whether no level is walked, so that none of a result is opened either.
+/// Whether the loop searches for coordinates instead of walking a level: then it opens none of a result either.
 fn searches(over: &Over) -> bool {
     match over {
         Over::Positions { .. } | Over::Fused(_) => true,

@@ -1,6 +1,6 @@
-//! The search itself: generations of schedules, of which a few samples drop the slow ones, rungs of more samples
-//! half of the others (successive halving), and pairs with the best one decide ([`super::turns`]). At the end the
-//! last ones race again.
+//! The search itself, generation by generation: a first look drops the slow schedules, rungs of more samples drop
+//! half of the others again and again (successive halving), and the rest race in pairs with the best one
+//! ([`super::turns`]). At the end the fastest race once more (`race/last.rs`).
 
 mod last;
 
@@ -14,7 +14,7 @@ use crate::driver::bench::statistics::Quartiles;
 
 /// What measures schedules.
 pub trait Runner {
-    /// Has schedules compiled that are going to run.
+    /// Compiles schedules that are going to run.
     fn prepare(&mut self, scripts: &[Vec<String>]);
     /// Samples of schedules on a data set, in turn, in one process.
     fn run(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome;
@@ -32,7 +32,7 @@ pub struct Plan {
     /// Schedules at most.
     pub trials: Option<usize>,
     pub sets: usize,
-    /// What sparsec chooses by itself is no answer: nothing that is known is.
+    /// Only what was searched is an answer, not what sparsec chooses by itself.
     pub scratch: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Timed {
     pub seconds: Vec<f64>,
 }
 
-/// A schedule that is not what it should be.
+/// A schedule that failed on a data set, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub script: Vec<String>,
@@ -77,9 +77,9 @@ pub struct Found {
 const GENERATION: usize = 8;
 /// Samples of a first look.
 const LOOK: u32 = 3;
-/// How much slower than the best one what is dropped at the first look is.
+/// A schedule is dropped at the first look if it takes this many times as long as the best one.
 const HOPELESS: f64 = 1.5;
-/// Those of a generation that race against the best one until the standard error tells.
+/// How many of a generation race in pairs with the best one, until the standard error decides.
 const PAIRS: usize = 2;
 /// A schedule that was measured.
 struct Known {

@@ -38,8 +38,8 @@ impl Graph {
                 Some(vars) => vars.into_iter().map(Some).collect(),
                 None => vec![None; access.subscripts.len()],
             };
-            // Ranges in the result's order that are no ranges of other loops, or parts of what is
-            // stored in no order: all of it.
+            // All of a dimension is copied where data decide the range of a variable, or where the operand
+            // is stored in no order.
             let covers = |(var, dim): (&Option<VarId>, _)| var.is_some_and(|v| self.covers(v, dim));
             let part = |var: &Option<VarId>| var.is_some_and(|v| self.static_range(v).is_none());
             let whole = vars.iter().any(part) || !ordered;
@@ -78,9 +78,8 @@ impl Graph {
         })
     }
 
-    /// The right side with operands that loops in this order can walk, for a result that gets the
-    /// values of `ascending` in order: sorted ones for those that they cannot, but where that is not
-    /// possible.
+    /// The right side for loops in this order, with sorted copies of the operands that such loops cannot walk, where
+    /// copies are possible. The result gets the values of `ascending` in order.
     pub(super) fn walked_in(
         &mut self,
         order: &[VarId],
@@ -92,8 +91,8 @@ impl Graph {
         })
     }
 
-    /// The right side with operands brought into this order, but those that stay as they are beside
-    /// the others, and where that is not possible.
+    /// The right side with operands brought into this order, except for those that stay as they are and those
+    /// that cannot be. `stays` is asked with the others as they are by then.
     pub(in crate::graph) fn brought_into(
         &mut self,
         order: &[VarId],
@@ -104,7 +103,7 @@ impl Graph {
         let mut left = piece.clone();
         let mut done: Vec<Access> = Vec::new();
         loop {
-            // One that is brought into order may store what another one was alone with.
+            // Each round asks anew: a sorted copy may store what before only another operand did.
             let mut accesses = sparse_accesses(self, &left.rhs).into_iter();
             let is_done = |a: &Access| done.iter().any(|own| same_access(own, a));
             let Some(access) = accesses.find(|a| !is_done(a) && !stays(self, a, &left)) else {
@@ -230,8 +229,8 @@ impl Graph {
             })
     }
 
-    /// The elements of a sorted operand by rows, of which inner loops find any at once: the result
-    /// has a dense level, so that another does not take more.
+    /// The elements of a sorted operand by rows, any of which inner loops find at once. The dense level of the rows
+    /// takes no more memory than that of the result.
     fn with_rows(
         &mut self,
         sorted: TensorId,

@@ -33,19 +33,19 @@ pub(super) struct Spmd<'k> {
     pub rooms: BTreeMap<ArrayId, Expr>,
     /// Workspaces of which each thread has its own.
     pub own: BTreeSet<ArrayId>,
-    /// Those that only one thread comes to.
+    /// Arrays that only one thread reaches.
     pub alone: BTreeSet<ArrayId>,
     pub shared: u64,
-    /// What claims are counted in.
+    /// Arrays in which claims count.
     pub claimed: BTreeSet<ArrayId>,
-    /// What rows are sorted in.
+    /// The memory that sorting of rows needs.
     pub sort_scratch: Option<ArrayId>,
-    /// What block-wide reductions exchange values in, by element type.
+    /// The arrays in which reductions of a block exchange values, by element type.
     pub scratch: Vec<(ScalarType, ArrayId)>,
     /// Scalars that still hold what they were declared with, a literal.
     pub fresh: BTreeSet<VarId>,
     pub started: BTreeMap<VarId, Expr>,
-    /// What the launch's values vary with.
+    /// With which units the launch's values vary.
     pub uniform: Uniform,
     /// Those declared inside a loop over blocks.
     pub of_block: BTreeSet<VarId>,
@@ -57,7 +57,7 @@ pub(super) struct Spmd<'k> {
 pub(super) struct Site {
     pub warp: bool,
     pub axes: BTreeSet<Axis>,
-    /// Only some of the threads are here.
+    /// Whether only some of the threads come here.
     pub partial: bool,
     /// The loops around but those over blocks, and the units of those over units.
     pub around: Vec<Around>,
@@ -148,7 +148,7 @@ impl Spmd<'_> {
         !place.partial && self.alike(place) == self.shape.total() && self.shape.total() > 1
     }
 
-    /// Whether the thread is the one that stores for all that are alike.
+    /// The condition for being the one thread that stores for all that are alike, if there are others.
     pub(super) fn owner(&self, place: &Site) -> Option<Expr> {
         let mut conditions = Vec::new();
         for axis in Axis::ALL {
@@ -182,7 +182,7 @@ impl Spmd<'_> {
         let mut out: Vec<Stmt> = Vec::new();
         let mut body = body.into_iter();
         while let Some(stmt) = body.next() {
-            // Of threads that are alike one takes the number, and does all that needs it.
+            // One of the threads that are alike takes the number, and does all that needs it.
             if let (Stmt::Take { .. }, Some(cond)) = (&stmt, self.owner(place)) {
                 let mut alone = place.clone();
                 (alone.warp, alone.partial) = (true, true);
@@ -316,7 +316,7 @@ impl Spmd<'_> {
             Stmt::Device(Device::Claim(_)) => out.push(stmt),
             Stmt::Search { .. } | Stmt::Take { .. } | Stmt::Assume { .. } => out.push(stmt),
             Stmt::Prefetch { .. } | Stmt::Comment(_) => out.push(stmt),
-            // Loops since `spread`.
+            // `spread` made loops of these.
             Stmt::Fill { .. } => return Err(filled_in_turn()),
             Stmt::Alloc { .. }
             | Stmt::Append { .. }

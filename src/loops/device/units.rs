@@ -51,7 +51,7 @@ impl Spmd<'_> {
             GpuLevel::Block | GpuLevel::Thread => !inside.axes.insert(unit.axis),
         };
         if taken {
-            // All of these threads are busy with iterations of a loop outside.
+            // These threads already share the iterations of a loop outside.
             let tag = LoopTag::default();
             let body = self.list(body, place, pending)?;
             out.push(Bounds { lo, hi, most }.each(var, tag, body));
@@ -112,7 +112,7 @@ impl Spmd<'_> {
         Ok(())
     }
 
-    /// Blocks inside of others add to nothing that those around have their own of.
+    /// Refuses blocks that add to a scalar of which each block around has its own.
     fn refuse_adding_blocks(&self, tag: &LoopTag) -> Result<(), Refusal> {
         let mut adds = tag.reductions().iter();
         match adds.find(|(_, var)| self.of_block.contains(var)) {
@@ -231,7 +231,7 @@ impl Spmd<'_> {
                      as the inner part of the split",
                 ));
             }
-            // Along other axes they are no lanes that follow one another.
+            // Along other axes threads of a group are not consecutive lanes of a warp.
             if group.strategy == Strategy::Parallel && unit.axis == Axis::X {
                 push(ReduceScope::Lanes(group.size));
                 return Ok(());

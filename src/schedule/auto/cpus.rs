@@ -31,7 +31,7 @@ const KEPT: &str =
 const BY_ROWS: &str =
     "threads put elements behind those of their rows, which are counted first in any case";
 
-/// Whether the nest's elements go behind those of their rows.
+/// Whether each element goes behind those of its row that are there, as threads come to them.
 fn is_spread(graph: &Graph, nest: &Nest) -> bool {
     let groups = groups(graph);
     let own = groups
@@ -107,7 +107,7 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         own.push(script(ACROSS, tiles));
     }
     own.push(script(THREADS, vec![threads]));
-    // Tiles have the order of a plan that is nothing else.
+    // A plan that only orders loops comes behind the tiles, which have its order, too.
     let orders = (best.as_ref()).is_some_and(|best| best.plan.splits.is_empty());
     let (early, late) = match orders && serial.is_some() {
         true => (cut(&[]), None),
@@ -255,8 +255,8 @@ fn slot_lanes(writer: &Writer) -> Option<(Vec<String>, String)> {
 
 type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);
 
-/// Loops and workspaces of a product that are much cheaper than the nest as it is: with threads
-/// that share the result's loops out, and with others and how many times cheaper they are.
+/// Loops and workspaces of a product that are much cheaper than the nest as it is: scripts in which threads share
+/// the result's loops, and other scripts with how many times cheaper they are.
 fn planned(
     writer: &Writer,
     best: Option<&Best>,
@@ -274,7 +274,7 @@ fn planned(
     let rule = format!("{what}: some {:.1} times cheaper by estimate", planned.gain);
     let mut commands = planned.commands;
     commands.extend(once.cloned());
-    // Lanes are for loops that visit everything, which the graph knows.
+    // Lanes need loops that visit everything: the graph refuses others, and the script without them is next.
     let with = |loops: &[String]| {
         let threads: Vec<String> = loops.iter().map(in_threads).collect();
         let script = |more: &[&[String]]| Script {
@@ -285,7 +285,7 @@ fn planned(
         scripts.extend((!planned.lanes.is_empty()).then(|| script(&[&threads])));
         scripts
     };
-    // Whether threads may share the result's loops out is not the workspaces' affair.
+    // Threads may not be able to share the result's loops, whatever the workspaces are: others come behind.
     let shared = with(&[&[planned.first][..], &planned.before].concat());
     let mut serial = Vec::new();
     if !planned.before.is_empty() {

@@ -13,7 +13,7 @@ use crate::program::ir::VarId;
 
 /// How threads take part in sums, the safest first.
 const RACES: &[&str] = &["NoRaces", "Atomics"];
-/// Where what lies inside is what is atomic.
+/// The same for loops around those whose updates are atomic.
 const ANY: &[&str] = &["NoRaces", IGNORED];
 const IGNORED: &str = "IgnoreRaces";
 
@@ -117,7 +117,7 @@ fn positions(genes: &Genes, nest: &Nest, walked: &Walked, growing: &mut Growing)
             return;
         }
         growing.back_to(before.clone());
-        // No sums of rows: those of each element, by a group of its own.
+        // Where groups do not sum rows, each of them sums one element at a time.
         let summed = summed(nest).filter(|var| !walked.roots.contains(var));
         let lanes = summed.and_then(|var| growing.cut(&genes.name(var), group));
         let units = (genes.unit(Unit::Block) / group).max(1);
@@ -314,8 +314,8 @@ fn kept(
     None
 }
 
-/// The outermost of loops that statements share for blocks, what each has inside of it for threads; where nothing
-/// is inside, its tiles for blocks. The first of the statements decides for all.
+/// Blocks share the outermost loop that statements have in common, threads what each has inside of it. Where
+/// nothing is inside, blocks share tiles of that loop. The first of the statements decides for all.
 fn joined(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     let (true, Some(&first)) = (nest.joined == 0, nest.loop_vars().first()) else {
         return;

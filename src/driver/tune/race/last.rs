@@ -75,7 +75,7 @@ impl Race<'_> {
                 last.push(one);
             }
         }
-        // Plain loops ran.
+        // Plain loops, which ran, stand in for what does not.
         let first = match self.has_run(automatic) || self.runs(automatic) {
             true => automatic,
             false => &[],
@@ -95,7 +95,7 @@ impl Race<'_> {
         let Err(fault) = look(&unknown, self.plan, self.runner) else {
             return true;
         };
-        // As a start it was told already.
+        // Where it was a start, the fault is known.
         let is_known = |other: &Fault| other.script == fault.script;
         if !self.faults.iter().any(is_known) {
             self.faults.push(fault);
@@ -122,7 +122,7 @@ impl Race<'_> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn rounds(scripts: &[Vec<String>], all: &[Known]) -> u32 {
     let known = |script: &Vec<String>| all.iter().find(|k| k.candidate.script == *script);
-    // What sparsec chooses by itself need not be among them, and may be as slow as any.
+    // What sparsec chooses by itself may not have been searched: it counts as the slowest.
     let slowest = all.iter().map(|k| k.seconds).fold(0.0, f64::max);
     let each = scripts
         .iter()
@@ -131,8 +131,8 @@ fn rounds(scripts: &[Vec<String>], all: &[Known]) -> u32 {
     ((LAST_SECONDS / round.max(1e-9)) as u32).clamp(LEAST_ROUNDS, LAST_ROUNDS)
 }
 
-/// One of the last ones, which ran before, ends badly now: whichever does by itself goes, or the slowest. The first
-/// leaves its place to plain loops.
+/// Drops one of the schedules, which all ran before but do not now: the first that fails by itself, or else the last.
+/// What sparsec chooses by itself, the first, leaves its place to plain loops.
 fn drop_faults(
     scripts: &mut Vec<Vec<String>>,
     faults: &mut Vec<Fault>,
