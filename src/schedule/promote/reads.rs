@@ -19,41 +19,54 @@ pub(super) struct Reads {
     pub inside: Vec<VarId>,
 }
 
-/// The last nest that reads the tensor inside the loop, if possible one in which subscripts run over loops there.
-pub(super) fn reads_inside(graph: &Graph, name: &str, var: VarId) -> Option<Reads> {
-    let mut found = None;
+/// A nest, and the loops around it of the nests that read it.
+struct Site {
+    place: Place,
+    outer: Vec<VarId>,
+}
+
+/// All nests, each behind those of its workspaces.
+fn sites(graph: &Graph) -> Vec<Site> {
+    fn below(graph: &Graph, nest: &Nest, site: Site, found: &mut Vec<Site>) {
+        for (n, producer) in nest.producers.iter().enumerate() {
+            let mut place = site.place.clone();
+            place.path.push(n);
+            let outer = [site.outer.as_slice(), &around(graph, nest, producer)].concat();
+            below(graph, producer, Site { place, outer }, found);
+        }
+        found.push(site);
+    }
+    let mut found = Vec::new();
     for (at, nest) in graph.nests.iter().enumerate() {
         let place = Place {
             nest: at,
             path: Vec::new(),
         };
-        reads_below(graph, nest, &place, &[], (name, var), &mut found);
+        let outer = Vec::new();
+        below(graph, nest, Site { place, outer }, &mut found);
     }
     found
 }
 
-/// As [`reads_inside`], in a nest and the nests of its workspaces: `outer` are the loops
-/// around it of the nests that read it.
-fn reads_below(
-    graph: &Graph,
-    nest: &Nest,
-    place: &Place,
-    outer: &[VarId],
-    (name, var): (&str, VarId),
-    found: &mut Option<Reads>,
-) {
-    for (n, producer) in nest.producers.iter().enumerate() {
-        let above = [outer, around(graph, nest, producer).as_slice()].concat();
-        let mut place = place.clone();
-        place.path.push(n);
-        reads_below(graph, producer, &place, &above, (name, var), found);
+/// The last nest that reads the tensor inside the loop, if possible one in which subscripts run over loops there.
+pub(super) fn reads_inside(graph: &Graph, name: &str, var: VarId) -> Option<Reads> {
+    let mut found = None;
+    for site in sites(graph) {
+        if let Some(reads) = reads_at(graph, site, name, var)
+            && (found.is_none() || !reads.inside.is_empty())
+        {
+            found = Some(reads);
+        }
     }
-    let loops = [outer, nest.loop_vars().as_slice()].concat();
-    let Some(at) = loops.iter().position(|&v| v == var) else {
-        return;
-    };
+    found
+}
+
+fn reads_at(graph: &Graph, site: Site, name: &str, var: VarId) -> Option<Reads> {
+    let nest = site.place.of(graph);
+    let loops = [site.outer, nest.loop_vars()].concat();
+    let at = loops.iter().position(|&v| v == var)?;
     if graph.is_guarded(nest) {
-        return;
+        return None;
     }
     let mut tensor = None;
     let mut accesses: Vec<Expr> = Vec::new();
@@ -76,52 +89,26 @@ fn reads_below(
             }
         }
     }
-    if let Some(tensor) = tensor
-        && (found.is_none() || !inside.is_empty())
-    {
-        *found = Some(Reads {
-            place: place.clone(),
-            tensor,
-            accesses,
-            loops,
-            at,
-            inside,
-        });
-    }
+    Some(Reads {
+        place: site.place,
+        tensor: tensor?,
+        accesses,
+        loops,
+        at,
+        inside,
+    })
 }
 
-/// The first nest that updates the tensor inside the loop.
+/// The first nest that updates the tensor inside the loop; a statement comes before its workspaces.
 pub(super) fn updated_inside(graph: &Graph, name: &str, var: VarId) -> Option<Place> {
-    let mut nests = graph.nests.iter().enumerate();
-    nests.find_map(|(at, nest)| {
-        let place = Place {
-            nest: at,
-            path: Vec::new(),
-        };
-        updated_below(graph, nest, &place, &[], (name, var))
-    })
-}
-
-/// As [`updated_inside`], in a nest and the nests of its workspaces.
-fn updated_below(
-    graph: &Graph,
-    nest: &Nest,
-    place: &Place,
-    outer: &[VarId],
-    (name, var): (&str, VarId),
-) -> Option<Place> {
-    let sums = nest.rhs.any(&|e| matches!(e.kind, ExprKind::Reduce { .. }));
-    if graph.tensor(nest.tensor).name == name
-        && (nest.op.is_some() || sums)
-        && (outer.contains(&var) || nest.loop_vars().contains(&var))
-    {
-        return Some(place.clone());
-    }
-    let mut producers = nest.producers.iter().enumerate();
-    producers.find_map(|(n, producer)| {
-        let above = [outer, around(graph, nest, producer).as_slice()].concat();
-        let mut place = place.clone();
-        place.path.push(n);
-        updated_below(graph, producer, &place, &above, (name, var))
-    })
+    let updates = |site: &Site| {
+        let nest = site.place.of(graph);
+        let sums = nest.rhs.any(&|e| matches!(e.kind, ExprKind::Reduce { .. }));
+        graph.tensor(nest.tensor).name == name
+            && (nest.op.is_some() || sums)
+            && (site.outer.contains(&var) || nest.loop_vars().contains(&var))
+    };
+    let places = sites(graph).into_iter().filter(updates);
+    let places = places.map(|site| site.place);
+    places.min_by(|a, b| (a.nest, &a.path).cmp(&(b.nest, &b.path)))
 }
