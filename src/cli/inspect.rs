@@ -3,8 +3,8 @@
 use super::args::{ShowArgs, ShowFormat, Stage};
 use super::compile::stem;
 use super::{Reporter, request, tuned};
-use crate::diagnostic::{Diagnostic, Severity};
 use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::diagram::{self, Diagram};
 use crate::driver::{self, Compiled, Failure, argument, compile};
 use crate::emit::{self, Unit};

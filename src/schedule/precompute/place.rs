@@ -124,9 +124,14 @@ fn outside(graph: &Graph, place: &Place, vars: &[VarId], arguments: &Arguments) 
             format!("name loops over which `{workspace}` collects it: {own}"),
         )
     };
-    Diagnostic::error(codes::NOT_NESTED, arguments.span, message, "read back there")
-        .with_label(nest.span, stands)
-        .with_help(help)
+    Diagnostic::error(
+        codes::NOT_NESTED,
+        arguments.span,
+        message,
+        "read back there",
+    )
+    .with_label(nest.span, stands)
+    .with_help(help)
 }
 
 fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
