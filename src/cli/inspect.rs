@@ -2,9 +2,9 @@
 
 use super::args::{ShowArgs, ShowFormat, Stage};
 use super::compile::stem;
-use super::{Reporter, request, tuned};
+use super::{Reporter, refused, request, tuned};
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
-use crate::diagnostic::{Diagnostic, Severity};
 use crate::diagram::{self, Diagram};
 use crate::driver::{self, Compiled, Failure, argument, compile};
 use crate::emit::{self, Unit};
@@ -28,15 +28,12 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     if args.stage == Stage::Tokens {
         let tokens = compile::tokens(&request, &mut reporter.sources)?;
         let text: String = tokens.iter().map(|token| format!("{token}\n")).collect();
-        return Ok(in_format(args.format, text, || json(&tokens)));
+        return Ok(in_format(args.format, text, |_| json(&tokens)));
     }
     if args.program.tuned {
         request = tuned::without_data(request, reporter)?;
     }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
-    if reporter.refuse_performance {
-        refuse_on_notes(&compiled)?;
-    }
     if let Some(asked) = args.after.or(args.before)
         && count(asked) > compiled.commands
     {
@@ -59,16 +56,18 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
         .with_help(help)
         .into());
     }
+    // What is shown of a part of a schedule is not what would be compiled.
+    if reporter.refuse_performance && request.first_commands.is_none() {
+        refuse_on_notes(&compiled)?;
+    }
     let name = stem(&request.source);
     if args.stage == Stage::Kernel {
         let names = emit::file_names(&name, compiled.target);
         let file = names.into_iter().next().unwrap_or_default();
         let text = kernel(name, compiled);
-        let described = json(&KernelFile {
-            file,
-            text: text.clone(),
-        });
-        return Ok(in_format(args.format, text, || described));
+        return Ok(in_format(args.format, text, |text| {
+            json(&KernelFile { file, text })
+        }));
     }
     let diagram = match args.format {
         ShowFormat::Text => return plain(args.stage, &compiled),
@@ -81,16 +80,9 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     })
 }
 
-/// `-W error=performance`: what is shown is what would be compiled.
+/// `-W error=performance`: nothing is shown of what would not be compiled.
 fn refuse_on_notes(compiled: &Compiled) -> Result<(), Failure> {
-    let notes = compiled.remarks.iter();
-    let notes = notes.filter(|note| note.severity == Severity::Performance);
-    let refused: Vec<Diagnostic> = notes
-        .map(|note| Diagnostic {
-            severity: Severity::Error,
-            ..note.clone()
-        })
-        .collect();
+    let refused: Vec<Diagnostic> = compiled.remarks.iter().filter_map(refused).collect();
     if refused.is_empty() {
         return Ok(());
     }
@@ -141,10 +133,10 @@ fn drawn(stage: Stage, compiled: &Compiled) -> Result<Diagram, Failure> {
 }
 
 /// A stage that is a text: its lines in boxes, where they are drawn.
-fn in_format(format: ShowFormat, text: String, described: impl FnOnce() -> String) -> String {
+fn in_format(format: ShowFormat, text: String, described: impl FnOnce(String) -> String) -> String {
     match format {
         ShowFormat::Text => text,
-        ShowFormat::Json => described(),
+        ShowFormat::Json => described(text),
         ShowFormat::Dot => diagram::outline::diagram(&text).dot(),
         ShowFormat::Svg => diagram::outline::diagram(&text).svg(),
     }

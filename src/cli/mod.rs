@@ -125,6 +125,15 @@ struct Reporter {
     refuse_performance: bool,
 }
 
+/// The error that a performance note becomes where such notes are refused.
+fn refused(note: &Diagnostic) -> Option<Diagnostic> {
+    let error = Diagnostic {
+        severity: Severity::Error,
+        ..note.clone()
+    };
+    (note.severity == Severity::Performance).then_some(error)
+}
+
 impl Reporter {
     /// Of several `-W` the last one holds, as with other compilers.
     fn new(format: MessageFormat, warnings: &[String]) -> Self {
@@ -193,19 +202,13 @@ impl Reporter {
     fn remarks(&mut self, remarks: &[Diagnostic]) -> Result<(), u8> {
         let mut refused = false;
         for remark in remarks {
-            if remark.severity == Severity::Performance {
-                if self.silence_performance {
-                    continue;
-                }
-                if self.refuse_performance {
-                    let mut error = remark.clone();
-                    error.severity = Severity::Error;
-                    self.say(&error);
-                    refused = true;
-                    continue;
-                }
+            let error = self::refused(remark);
+            if error.is_some() && self.silence_performance {
+                continue;
             }
-            self.say(remark);
+            let error = error.filter(|_| self.refuse_performance);
+            refused |= error.is_some();
+            self.say(error.as_ref().unwrap_or(remark));
         }
         if refused { Err(2) } else { Ok(()) }
     }

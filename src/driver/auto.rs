@@ -305,7 +305,13 @@ fn in_one_thread(
             ),
         });
     }
-    note
+    let levels = &graph.tensor(nest.tensor).format.levels;
+    match levels.first() {
+        Some(first) if !first.is_full() => note.with_help(format!(
+            "store `{result}` with a dense first level, as `csr` does, or dense"
+        )),
+        Some(_) | None => note,
+    }
 }
 
 /// How the outermost loop of a nest can be shared out.

@@ -349,6 +349,19 @@ impl Graph {
         copies.find_map(|&(copy, operand)| (copy == id).then_some(operand))
     }
 
+    /// Whether a nest brings an operand into another order: a command that names the operand means it only if no
+    /// statement reads the copy.
+    #[must_use]
+    pub fn makes_copy(&self, nest: &Nest) -> bool {
+        self.copied(nest.tensor).is_some()
+    }
+
+    /// The operand that a tensor is a copy of, or a copy of a copy; or itself.
+    #[must_use]
+    pub fn original(&self, id: TensorId) -> TensorId {
+        self.copied(id).map_or(id, |operand| self.original(operand))
+    }
+
     /// Adds a tensor that the function does not have.
     pub fn add_tensor(&mut self, tensor: Tensor) -> TensorId {
         self.tensors.push(tensor);

@@ -313,6 +313,7 @@ pub fn loop_var(graph: &Graph, e: &Expr) -> Result<VarId, Diagnostic> {
 /// # Errors
 /// The name is taken by a variable, tensor or size.
 pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
+    free(graph, &name.name);
     let function = &graph.function;
     let taken = graph.vars.iter().any(|v| v.name == name.name)
         || graph.tensors.iter().any(|t| t.name == name.name)
@@ -321,6 +322,17 @@ pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
         return Err(self::taken(name));
     }
     Ok(derived(graph, name.name.clone(), name.span))
+}
+
+/// Takes the name from a variable that neither the program nor a command gave it to: one of loops that bring what the
+/// statement computes into blocks.
+fn free(graph: &mut Graph, name: &str) {
+    let vars = (graph.function.vars.len()..graph.vars.len()).map(VarId::at);
+    let mut own = vars.filter(|&v| graph.var(v).name == name);
+    if let Some(var) = own.find(|&v| graph.provenance.producer(v).is_none()) {
+        let other = graph.fresh_name(name);
+        graph.vars[var.index()].name = other;
+    }
 }
 
 /// Makes a variable that takes the place of another in its loops and keeps its name.

@@ -22,6 +22,34 @@ pub fn find_access(
     e: &ast::Expr,
     command: &str,
 ) -> Result<Access, Diagnostic> {
+    let is_copy = |part: &&Nest| graph.makes_copy(part);
+    let (copies, own): (Vec<&Nest>, Vec<&Nest>) = parts.iter().copied().partition(is_copy);
+    let mut found = accesses(graph, &own, e);
+    if found.is_empty() {
+        found = accesses(graph, &copies, e);
+    }
+    if found.len() == 1
+        && let Some(access) = found.pop()
+    {
+        return Ok(access);
+    }
+    let message = if found.is_empty() {
+        "the statement does not read this".to_string()
+    } else {
+        "the statement reads several elements of it".to_string()
+    };
+    let error = Diagnostic::error(codes::NO_SUCH_EXPRESSION, e.span, message, "which access?");
+    let error = match parts.first() {
+        Some(nest) => error.with_label(nest.span, "the statement"),
+        None => error,
+    };
+    Err(error.with_help(format!(
+        "give `{command}` an access as the statement writes it"
+    )))
+}
+
+/// The accesses in these nests that `e` names.
+fn accesses(graph: &Graph, parts: &[&Nest], e: &ast::Expr) -> Vec<Access> {
     let mut found: Vec<Access> = Vec::new();
     // What a workspace keeps is read by the statement all the same.
     let mut look = |node: &Expr| {
@@ -46,24 +74,7 @@ pub fn find_access(
     for part in parts {
         part.rhs.walk(&mut look);
     }
-    if found.len() == 1
-        && let Some(access) = found.pop()
-    {
-        return Ok(access);
-    }
-    let message = if found.is_empty() {
-        "the statement does not read this".to_string()
-    } else {
-        "the statement reads several elements of it".to_string()
-    };
-    let error = Diagnostic::error(codes::NO_SUCH_EXPRESSION, e.span, message, "which access?");
-    let error = match parts.first() {
-        Some(nest) => error.with_label(nest.span, "the statement"),
-        None => error,
-    };
-    Err(error.with_help(format!(
-        "give `{command}` an access as the statement writes it"
-    )))
+    found
 }
 
 /// Whether the program's expression is what the command's says.

@@ -110,7 +110,7 @@ pub(super) fn precompute(
     hoist(graph, at);
     let nest = at.of(graph).clone();
     graph.list_row(&nest, workspace);
-    absent::check(graph, (&at.of(graph).rhs, &found.e), workspace, span)?;
+    absent::check(graph, at.of(graph), workspace, span)?;
     graph.script.push(line);
     Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))
 }

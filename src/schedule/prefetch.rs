@@ -38,31 +38,27 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("leave it out: other warps run while one waits for memory"));
     }
-    let mut tensors = (0..graph.tensors.len()).map(TensorId::at);
-    let read = tensors.find(|&id| {
-        let tensor = graph.tensor(id);
-        let is_operand = tensor.role != Role::Temporary || graph.copied(id).is_some();
-        is_operand
-            && graph.is_called(id, &name.name)
-            && !tensor.dims.is_empty()
-            && graph.nests.iter().any(|nest| reads(nest, id, var))
-    });
-    let Some(tensor) = read else {
+    let read = operands(&graph, &name.name, var);
+    if read.is_empty() {
         return Err(arguments.wrong(
             name.span,
             format!("no statement reads `{}` inside that loop", name.name),
             USAGE,
         ));
-    };
-    let fetch = Fetch {
-        tensor,
-        ahead,
-        span: arguments.span,
-    };
+    }
+    let span = arguments.span;
+    let fetches: Vec<Fetch> = read
+        .into_iter()
+        .map(|tensor| Fetch {
+            tensor,
+            ahead,
+            span,
+        })
+        .collect();
     for nest in &mut graph.nests {
         nest.visit_mut(&mut |part| {
             for l in part.loops.iter_mut().filter(|l| l.var == var) {
-                l.tag.fetches.push(fetch.clone());
+                l.tag.fetches.extend(fetches.iter().cloned());
             }
         });
     }
@@ -71,6 +67,28 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         .script
         .push(format!("prefetch({}, {loop_name}, {ahead})", name.name));
     Ok(graph)
+}
+
+/// What the program calls so and statements read inside the loop: the operand, or copies of it in another order.
+fn operands(graph: &Graph, name: &str, var: VarId) -> Vec<TensorId> {
+    let read_by = |wanted: &dyn Fn(&Nest) -> bool| -> Vec<TensorId> {
+        let tensors = (0..graph.tensors.len()).map(TensorId::at);
+        let is_read = |&id: &TensorId| {
+            let tensor = graph.tensor(id);
+            let is_operand = tensor.role != Role::Temporary || graph.copied(id).is_some();
+            let mut nests = graph.nests.iter().filter(|nest| wanted(nest));
+            is_operand
+                && graph.is_called(id, name)
+                && !tensor.dims.is_empty()
+                && nests.any(|nest| reads(nest, id, var))
+        };
+        tensors.filter(is_read).collect()
+    };
+    let own = read_by(&|nest| !graph.makes_copy(nest));
+    match own.is_empty() {
+        true => read_by(&|_| true),
+        false => own,
+    }
 }
 
 /// Whether the nest has a loop over the variable and reads the tensor.

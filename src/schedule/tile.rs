@@ -54,9 +54,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             span: arguments.span,
         };
         let (o, i) = (part("o"), part("i"));
-        for part in [&o, &i] {
-            free(&mut graph, &part.name);
-        }
         let (o, i) = split::split(&mut graph, var, &o, &i, factor)?;
         outer.push(o);
         inner.push(i);
@@ -66,18 +63,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         graph = between(graph, &outer, arguments)?;
     }
     Ok(graph)
-}
-
-/// Takes the name from a variable that neither the program nor a command gave it to: one of loops that bring what the
-/// statement computes into blocks.
-fn free(graph: &mut Graph, name: &str) {
-    let vars = (graph.function.vars.len()..graph.vars.len()).map(VarId::at);
-    let mut own = vars.filter(|&v| graph.var(v).name == name);
-    let hidden = own.find(|&v| graph.provenance.producer(v).is_none());
-    if let Some(var) = hidden {
-        let other = graph.fresh_name(name);
-        graph.vars[var.index()].name = other;
-    }
 }
 
 /// The tiles' loops in their order. Loops of the nest that would then stand between outer and inner parts, where a

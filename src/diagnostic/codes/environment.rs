@@ -32,11 +32,11 @@ SPARSEC_CFLAGS name something unusual:
 Correct the flags (`-march=native`), or leave them out. If it fails without them, please report
 it with the compiler's messages.";
     NOT_SUPPORTED = "E0705", "not supported yet",
-"This part of the command line is fixed but not built yet, or the stage has no such form:
+"This part of the command line is fixed but not built yet, or what it asks for has no such form:
 
-    sparsec show spmv.tc --stage kernel --format svg      # a kernel is text
+    sparsec show -e 'y(i)=A(i,j)*x(j)' --stage tokens     # TACO notation is no program's text
 
-`--format json` and `--format text` show every stage; all but tokens and kernel can be drawn.";
+`--stage program` shows what `-e` stands for.";
     MISSING_INPUT = "E0706", "an input without data",
 "`sparsec run` needs data for every parameter:
 

@@ -161,13 +161,15 @@ impl Graph {
         let remark = sorted.remark(self, piece, stmt);
         self.remarks.push(remark);
         let temp = self.add_collected(Tensor {
-            name: format!("{}_sorted", operand.name),
+            name: self.fresh_name(&format!("{}_sorted", operand.name)),
             role: Role::Temporary,
             format: sorted_by(modes.clone(), operand.format.index_bits),
             dims: dims.clone(),
             ..operand
         });
-        self.copies.push((temp, access.tensor));
+        if !computed {
+            self.copies.push((temp, access.tensor));
+        }
         let whole = vars.iter().any(Option::is_none);
         let lhs = vars.iter().zip(&subscripts).zip(&dims);
         let lhs: Vec<VarId> = lhs
@@ -251,7 +253,7 @@ impl Graph {
         levels[0] = outer;
         let ty = tensor.ty.compute();
         let rows = self.add_tensor(Tensor {
-            name: format!("{}_rows", tensor.name),
+            name: self.fresh_name(&format!("{}_rows", tensor.name)),
             format: TensorFormat {
                 levels,
                 ..tensor.format.clone()

@@ -45,7 +45,7 @@ pub(super) struct Sorted<'s> {
 
 impl Sorted<'_> {
     pub fn remark(&self, graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {
-        let name = &graph.tensor(self.access.tensor).name;
+        let name = &graph.tensor(graph.original(self.access.tensor)).name;
         let unordered = is_concordant(graph, self.access, self.order);
         let remark = Diagnostic::performance(
             performance::WORKSPACE,
@@ -74,7 +74,8 @@ impl Sorted<'_> {
         let operand = graph.tensor(self.access.tensor);
         let name = &operand.name;
         if operand.role == Role::Temporary {
-            return None;
+            let is_copy = graph.copied(self.access.tensor).is_some();
+            return stored_dense(graph, stmt).filter(|_| is_copy);
         }
         if unordered {
             return Some(format!("store the coordinates of `{name}` in order"));

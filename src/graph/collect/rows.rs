@@ -272,10 +272,13 @@ impl Graph {
             ),
             "the loops do not come to their elements in the order in which they are stored",
         );
-        self.remarks.push(match by.hashed {
-            Some(why) => remark.with_note(why),
-            None => unless_dense(remark, self, stmt),
-        });
+        // A copy is said to be one already.
+        if self.copied(piece.tensor).is_none() {
+            self.remarks.push(match by.hashed {
+                Some(why) => remark.with_note(why),
+                None => unless_dense(remark, self, stmt),
+            });
+        }
         self.hashed.extend(by.hashed.map(|_| row));
         let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
         let mut all = by.around().to_vec();

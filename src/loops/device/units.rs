@@ -246,7 +246,8 @@ impl Spmd<'_> {
             return Err(Refusal::new(
                 "threads of a part of a block reduce together only inside a warp",
                 format!(
-                    "`split` the loop by {} or less, and share out its inner part along x, as `GPUThread`",
+                    "`split` the loop (`pos` first, where it walks what is stored) by {} or less, and share out its inner \
+                     part along x, as `GPUThread`",
                     self.shape.lanes
                 ),
             ));

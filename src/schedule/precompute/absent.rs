@@ -1,45 +1,49 @@
 //! What a workspace must not forget: that an element is absent.
 //!
 //! A workspace holds a zero where the expression that it keeps is absent, and a stored zero is a number like any
-//! other. What it is a factor of is zero still, of finite numbers; but an absent dividend makes nothing of any
-//! divisor, and a stored zero no number of a divisor that is zero.
+//! other. Of finite numbers, what it is a factor of is zero still; but an absent dividend makes zero of any
+//! divisor, and a stored zero makes NaN of a divisor that is zero.
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::Graph;
 use crate::graph::fold::as_literal;
 use crate::graph::order::sparse_accesses;
+use crate::graph::{Graph, Nest};
+use crate::operators::Func;
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, TensorId};
 use crate::scalar::ScalarType;
 
-/// Checks that no division asks whether elements of a workspace are there, which keeps the expression `e` and is read in `rest`.
+/// Beside an element of the workspace, so many operands of a dividend are tried as absent and as present.
+const MOST_TRIED: usize = 10;
+
+/// Checks that the nest, which reads a workspace, divides nothing by zero that is absent without the workspace.
 ///
 /// # Errors
-/// One does, the workspace has a place for each element, and some may be absent.
+/// It may, where the workspace has a place for each element.
 pub(super) fn check(
     graph: &Graph,
-    (rest, e): (&Expr, &Expr),
+    nest: &Nest,
     workspace: TensorId,
     span: Span,
 ) -> Result<(), Diagnostic> {
     let kept = graph.tensor(workspace);
-    if kept.is_sparse() || !is_absent(graph, e, &sparse_accesses(graph, e)) {
+    let mut producers = nest.producers.iter();
+    let Some(producer) = producers.find(|p| p.tensor == workspace) else {
+        return Ok(());
+    };
+    // One value is set where its loops stand, and those over what is absent do not come there.
+    if kept.dims.is_empty() || kept.is_sparse() {
         return Ok(());
     }
-    let reads = rest.accesses().into_iter();
-    let own: Vec<Access> = reads.filter(|a| a.tensor == workspace).cloned().collect();
-    let others = sparse_accesses(graph, rest);
-    let all: Vec<Access> = own.iter().chain(&others).cloned().collect();
+    let e = &producer.rhs;
+    if !is_absent(graph, e, &sparse_accesses(graph, e)) {
+        return Ok(());
+    }
     let asks = |node: &Expr| {
-        if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, dividend, _) = &node.kind {
-            // Whole numbers make 0 of 0 / 0.
-            let is_float = !node.ty.is_integer() && node.ty != ScalarType::Bool;
-            is_float && is_absent(graph, dividend, &all) && !is_absent(graph, dividend, &others)
-        } else {
-            false
-        }
+        let division = division(node).filter(|(_, divisor)| !is_nonzero(divisor));
+        division.is_some_and(|(dividend, _)| forgets(graph, dividend, workspace))
     };
-    if rest.any(&asks) {
+    if nest.rhs.any(&asks) {
         return Err(Diagnostic::error(
             codes::FORGETS_ABSENT,
             span,
@@ -47,9 +51,53 @@ pub(super) fn check(
             "holds zeros there, which are divided",
         )
         .with_label(e.span, "may be absent")
-        .with_help("keep the quotient as a whole"));
+        .with_help("keep the quotient as a whole: `precompute` it, or leave the command out"));
     }
     Ok(())
+}
+
+/// Dividend and divisor of what makes NaN of two zeros. (Whole numbers make 0.)
+fn division(e: &Expr) -> Option<(&Expr, &Expr)> {
+    let is_float = !e.ty.is_integer() && e.ty != ScalarType::Bool;
+    let operands = if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, a, b) = &e.kind {
+        Some((&**a, &**b))
+    } else if let ExprKind::Call(Func::Mod, args) = &e.kind
+        && let [a, b] = args.as_slice()
+    {
+        Some((a, b))
+    } else {
+        None
+    };
+    operands.filter(|_| is_float)
+}
+
+/// A constant other than zero, or a size: where one is zero, there are no elements.
+fn is_nonzero(e: &Expr) -> bool {
+    match (&e.kind, as_literal(e)) {
+        (ExprKind::Cast(inner), _) => is_nonzero(inner),
+        (ExprKind::Size(_), _) => true,
+        (_, value) => value.is_some_and(|v| !v.is_zero() && !v.as_f64().is_nan()),
+    }
+}
+
+/// Whether some operands leave a dividend to the workspace alone: it is absent together with the element there, and
+/// not without it.
+fn forgets(graph: &Graph, dividend: &Expr, workspace: TensorId) -> bool {
+    let reads = dividend.accesses().into_iter();
+    let own: Vec<Access> = reads.filter(|a| a.tensor == workspace).cloned().collect();
+    let mut others = sparse_accesses(graph, dividend);
+    others.truncate(MOST_TRIED);
+    !own.is_empty()
+        && (0..1_u32 << others.len()).any(|tried| {
+            let gone = others.iter().enumerate();
+            let gone = gone.filter(|(at, _)| tried >> at & 1 == 1);
+            let mut absent: Vec<Access> = gone.map(|(_, access)| access.clone()).collect();
+            if is_absent(graph, dividend, &absent) {
+                return false;
+            }
+            absent.extend(own.iter().cloned());
+            is_absent(graph, dividend, &absent)
+        })
 }
 
 /// Whether nothing is left of an expression where these operands are absent.

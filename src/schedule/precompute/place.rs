@@ -31,7 +31,7 @@ impl Place {
             })
     }
 
-    /// All nests, those of workspaces after the one that reads them.
+    /// All nests, those of workspaces after the one that reads them; and last those that bring operands into another order.
     fn all(graph: &Graph) -> Vec<Place> {
         fn below(graph: &Graph, nest: &Nest, at: usize, path: &[usize], found: &mut Vec<Place>) {
             if graph.is_guarded(nest) {
@@ -51,6 +51,7 @@ impl Place {
         for (at, nest) in graph.nests.iter().enumerate() {
             below(graph, nest, at, &[], &mut found);
         }
+        found.sort_by_key(|place| graph.makes_copy(place.of(graph)));
         found
     }
 }
@@ -91,7 +92,7 @@ pub(super) fn place(
     }
     let nest = last.as_ref().map(|place| place.of(graph));
     Err(match nest.or(graph.nests.first()) {
-        Some(nest) => absent(nest, wanted),
+        Some(nest) => not_found(nest, wanted),
         None => arguments.wrong(arguments.span, "there is no statement".to_string(), USAGE),
     })
 }
@@ -120,8 +121,8 @@ fn outside(graph: &Graph, place: &Place, vars: &[VarId], arguments: &Arguments) 
     } else {
         let workspace = &graph.tensor(nest.tensor).name;
         (
-            format!("the expression stands here, where `{workspace}` collects it"),
-            format!("name loops over which `{workspace}` collects it: {own}"),
+            format!("the expression stands here, where `{workspace}` is computed"),
+            format!("name loops of `{workspace}`: {own}"),
         )
     };
     Diagnostic::error(
@@ -134,7 +135,7 @@ fn outside(graph: &Graph, place: &Place, vars: &[VarId], arguments: &Arguments) 
     .with_help(help)
 }
 
-fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
+fn not_found(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
     Diagnostic::error(
         codes::NO_SUCH_EXPRESSION,
         wanted.span,
