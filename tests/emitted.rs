@@ -60,6 +60,8 @@ fn golden_kernels_compile_without_warnings_and_run() {
 fn no_compiler_warns_where_it_optimises() {
     const PROGRAMS: &str = "
 def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
+def narrow(float(M,K) A, float(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
+def conv2d(float(B,I,H,W) x, float(O,I,P,Q) w) -> (y) { y(b,o,i,j) +=! x(b,c,i+p,j+q) * w(o,c,p,q) }
 def mttkrp(double(I,K,L,M) B, double(K,J) C, double(L,J) D, double(M,J) E) -> (A) {
   A(i,j) +=! B(i,k,l,m) * C(k,j) * D(l,j) * E(m,j)
 }

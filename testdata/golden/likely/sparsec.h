@@ -138,27 +138,29 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
     SPARSEC_LANES_CHOSEN(V, a, b, ~((sparsec_a >= sparsec_b) | (sparsec_b != sparsec_b)))
 #define SPARSEC_LANES_LOWERED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, sparsec_b < sparsec_a)
 #define SPARSEC_LANES_RAISED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, sparsec_b > sparsec_a)
+#define SPARSEC_LANES(V) ((int)(sizeof(V) / sizeof((V){0})[0]))
 /* Of the elements of an array from `at` on, those that lie before `end`, zeros behind; or those of the lanes
-   from `lane` on that are below `end`; and what such lanes store. */
+   from `lane` on that are below `end`; and what such lanes store. All lanes are tested one by one, since
+   compilers make a call of `memcpy` of a loop over some, for which they clear the vector registers. */
 #define SPARSEC_LANES_BEFORE(V, array, at, end) SPARSEC_LANES_BELOW(V, array, at, sparsec_at, end)
 #define SPARSEC_LANES_BELOW(V, array, at, lane, end) __extension__({            \
     const int64_t sparsec_at = (at), sparsec_lane = (lane), sparsec_end = (end); \
     const int64_t sparsec_n = sparsec_lane < sparsec_end ? sparsec_end - sparsec_lane : 0; \
     V sparsec_first = {0};                                                      \
-    if (sparsec_n >= (int64_t)(sizeof(V) / sizeof sparsec_first[0]))            \
+    if (sparsec_n >= SPARSEC_LANES(V))                                          \
         sparsec_first = *(const V *)&(array)[sparsec_at];                       \
-    else for (int64_t sparsec_i = 0; sparsec_i < sparsec_n; sparsec_i++)        \
-        sparsec_first[sparsec_i] = (array)[sparsec_at + sparsec_i];             \
+    else for (int sparsec_i = 0; sparsec_i < SPARSEC_LANES(V); sparsec_i++)     \
+        if (sparsec_i < sparsec_n) sparsec_first[sparsec_i] = (array)[sparsec_at + sparsec_i]; \
     sparsec_first;                                                              \
 })
 #define SPARSEC_LANES_STORE(V, array, at, lane, end, v) do {                    \
     const int64_t sparsec_at = (at), sparsec_lane = (lane), sparsec_end = (end); \
     const int64_t sparsec_n = sparsec_lane < sparsec_end ? sparsec_end - sparsec_lane : 0; \
     const V sparsec_v = (v);                                                    \
-    if (sparsec_n >= (int64_t)(sizeof(V) / sizeof sparsec_v[0]))                \
+    if (sparsec_n >= SPARSEC_LANES(V))                                          \
         *(V *)&(array)[sparsec_at] = sparsec_v;                                 \
-    else for (int64_t sparsec_i = 0; sparsec_i < sparsec_n; sparsec_i++)        \
-        (array)[sparsec_at + sparsec_i] = sparsec_v[sparsec_i];                 \
+    else for (int sparsec_i = 0; sparsec_i < SPARSEC_LANES(V); sparsec_i++)     \
+        if (sparsec_i < sparsec_n) (array)[sparsec_at + sparsec_i] = sparsec_v[sparsec_i]; \
 } while (0)
 #endif
 
