@@ -124,11 +124,6 @@ fn prepare(file: &File, path: &Path, prefix: &str) -> Outcome {
 /// refuses at run time, such as a size too small for its subscripts, or that do not fit
 /// its parameters any more (while shrinking), is no failure.
 fn real_failure(reason: &str) -> bool {
-    // A workspace over all that several variables are promised not to exceed may be more than there is.
-    let promised = reason.matches("20000, MaxConstraint").count() > 1;
-    if promised && reason.contains("precompute(") && reason.contains("[E0603]") {
-        return false;
-    }
     !["[E0604]", "[E0606]", "[E0702]", "[E0706]", "[E0707]"]
         .iter()
         .any(|code| reason.contains(code))
