@@ -8,7 +8,7 @@
 //! blocks are searched.
 
 use super::diagonals::{diagonal, diagonals, on_diagonal, read_diagonals};
-use super::order::{appended_vars, choose_behind, range_vars, sparse_accesses};
+use super::order::{appended_vars, choose_behind, range_vars, sparse_accesses, vars_in};
 use super::rearranged::Rearranged;
 use super::relation::{Relation, Split};
 use super::terms::{index, reads, reduces, root_reduction};
@@ -240,7 +240,9 @@ impl Graph {
                 all.filter_map(|s| taken_apart(s, BinaryOp::Div)).collect();
             let agrees = |&(var, n): &(VarId, u32)| {
                 let others = found.iter().filter(|(v, _)| *v == var);
-                others.clone().all(|(_, m)| *m == n) && self.is_free(nest, &accesses, var)
+                let whole = accesses.iter().any(|access| self.finds_blocks(access, var));
+                let agreed = others.clone().all(|(_, m)| *m == n);
+                agreed && !whole && self.is_free(nest, &accesses, var)
             };
             if own.iter().all(agrees) {
                 found.extend(own);
@@ -253,6 +255,20 @@ impl Graph {
             }
         }
         each
+    }
+
+    /// Whether blocks of an operand are found by a variable all of which an outer level needs (`A(i+j, j)`): its
+    /// loop cannot walk them.
+    fn finds_blocks(&self, access: &Access, var: VarId) -> bool {
+        let modes = &self.tensor(access.tensor).format.modes;
+        let levels = modes.iter().map(|&mode| &access.subscripts[mode]);
+        let is_block = |e: &&Expr| taken_apart(e, BinaryOp::Div).is_some_and(|(v, _)| v == var);
+        let outer = levels.clone().take_while(|e| !is_block(e));
+        let computed = |e: &Expr| e.as_var().is_none() && taken_apart(e, BinaryOp::Rem).is_none();
+        levels.clone().any(|e| is_block(&e))
+            && outer
+                .into_iter()
+                .any(|e| computed(e) && vars_in(e).contains(&var))
     }
 
     /// Whether nothing but blocks asks for a loop over the variable: it counts from zero, no other operand
