@@ -11,19 +11,17 @@
 //! data say that it ends earlier, it ends. Refused: the range of p is static; p was made
 //! by a command.
 
+mod inspector;
+
 use super::arguments::{Arguments, replace_loops, taken};
 use super::split;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
-use crate::graph::order::range_vars;
 use crate::graph::relation::Inspect;
 use crate::graph::terms::reads;
-use crate::graph::{Graph, Loop, Nest, Parallel, Relation, Tag, print};
-use crate::program::ir::{
-    BinaryOp, Bound, Expr, ExprKind, Func, IndexVar, ReduceOp, Role, Shared, Tensor, TensorId,
-    VarId,
-};
+use crate::graph::{Graph, Nest, Parallel, Relation, Tag, print};
+use crate::program::ir::{Role, Tensor, TensorId, VarId};
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::Ident;
 use crate::units::{Axis, GpuLevel, GpuUnit, OmpSchedule, Race, Unit, race_text, unit_text};
@@ -39,7 +37,7 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     let here = arguments.expr(0)?.span;
     let var = graph.var(parent).clone();
     let producer = graph.provenance.producer(parent);
-    if matches!(producer, Some(Relation::Inspect(_))) {
+    if producer.is_some_and(|made| made.inspected().is_some()) {
         return Err(Diagnostic::error(
             codes::BAD_BOUND,
             here,
@@ -104,12 +102,12 @@ pub(super) fn inspect(
         format: TensorFormat::dense(0),
         fill: Literal::ZERO,
     });
-    let inspector = inspector(&mut graph, at, parent, &var, &name.name, bound);
     // Before the loops that the statement shares with others.
     let first = (0..=at)
         .rev()
         .find(|&k| graph.nests[k].joined == 0)
         .unwrap_or(at);
+    let inspector = inspector::nest(&mut graph, (at, first), parent, &name.name, bound);
     let written = graph.nests[first..at]
         .iter()
         .find(|nest| reads(&inspector.rhs, nest.tensor));
@@ -226,86 +224,4 @@ pub(super) fn new_name(graph: &Graph, name: &str) -> String {
     names
         .find(|name| !is_taken(graph, name))
         .unwrap_or_default()
-}
-
-/// `u = max(0, max over the loops outside of hi - lo)`
-fn inspector(
-    graph: &mut Graph,
-    at: usize,
-    parent: VarId,
-    var: &IndexVar,
-    name: &str,
-    bound: TensorId,
-) -> Nest {
-    let span = graph.nests[at].span;
-    let node = |kind: ExprKind| Expr {
-        kind,
-        ty: ScalarType::I64,
-        span,
-    };
-    let end = |bound: &Bound| match bound {
-        Bound::Static(e) => node(ExprKind::Size(e.clone())),
-        Bound::Dynamic(e) => e.clone(),
-    };
-    let mut count = node(ExprKind::Binary(
-        BinaryOp::Sub,
-        Shared::new(end(&var.range.hi)),
-        Shared::new(end(&var.range.lo)),
-    ));
-    // Loops of its own, so that the schedule of the statement leaves them alone.
-    let mut needed = range_vars(graph, parent);
-    let mut next = 0;
-    while next < needed.len() {
-        for outer in range_vars(graph, needed[next]) {
-            if !needed.contains(&outer) {
-                needed.push(outer);
-            }
-        }
-        next += 1;
-    }
-    // After `join` it may run over variables of another statement.
-    let mut order = graph.statement(&graph.nests[at]).vars.clone();
-    for &var in &needed {
-        if !order.contains(&var) {
-            order.push(var);
-        }
-    }
-    let mut pairs: Vec<(VarId, VarId)> = Vec::new();
-    for outer in order.into_iter().filter(|v| needed.contains(v)) {
-        let mut copy = graph.var(outer).clone();
-        copy.name = format!("{}_{name}", copy.name);
-        for e in copy.range.reads_mut() {
-            super::join::rename_expr(e, &|v| to(&pairs, v));
-        }
-        let copy = graph.add_var(copy);
-        pairs.push((outer, copy));
-    }
-    super::join::rename_expr(&mut count, &|v| to(&pairs, v));
-    let vars: Vec<VarId> = pairs.iter().map(|p| p.1).collect();
-    let most = if vars.is_empty() {
-        count
-    } else {
-        node(ExprKind::Reduce {
-            op: ReduceOp::Max,
-            vars: vars.clone(),
-            body: Shared::new(count),
-        })
-    };
-    let zero = node(ExprKind::Literal(Literal::ZERO));
-    Nest {
-        stmt: graph.nests[at].stmt,
-        tensor: bound,
-        lhs: vec![],
-        op: None,
-        rhs: node(ExprKind::Call(Func::Max, vec![most, zero])),
-        loops: vars.into_iter().map(Loop::serial).collect(),
-        producers: Vec::new(),
-        joined: 0,
-        guards: Vec::new(),
-        span,
-    }
-}
-
-fn to(pairs: &[(VarId, VarId)], var: VarId) -> VarId {
-    pairs.iter().find(|p| p.0 == var).map_or(var, |p| p.1)
 }
