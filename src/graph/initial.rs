@@ -6,6 +6,7 @@ use super::order::{appended_vars, is_sparse_driven};
 use super::pattern::Source;
 use super::{Parallel, Race, Tag, Unit};
 use crate::program::ir::VarId;
+use crate::units::GpuLevel;
 
 impl Concretizer<'_> {
     /// The loop that sets elements up is unrolled, vectorised and run by the same threads
@@ -56,7 +57,19 @@ impl Concretizer<'_> {
             })
             .count();
         let mut depths = (0..=shared).rev();
-        depths.find(|&depth| self.is_set_once(depth)).unwrap_or(0)
+        depths
+            .find(|&depth| self.is_set_once(depth) && !self.is_between_blocks(depth))
+            .unwrap_or(0)
+    }
+
+    /// Whether all blocks of a loop inside would set up what stands in a block of a loop outside.
+    fn is_between_blocks(&self, depth: usize) -> bool {
+        let is_block = |item: &Item| {
+            let unit = parallel(item).map(|p| p.unit);
+            matches!(unit, Some(Unit::Gpu(unit)) if unit.level == GpuLevel::Block)
+        };
+        let (around, inside) = self.items.split_at(depth);
+        around.iter().any(is_block) && inside.iter().any(is_block)
     }
 
     /// Whether no element is set up in two iterations of the first `depth` loops. A skewed loop has some elements of

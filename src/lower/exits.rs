@@ -2,13 +2,13 @@
 //! (`plan/exits.rs`): the pass over the tile that finds it, or the first iteration, where those
 //! behind go through a list.
 
-use super::recover::Top;
+use super::recover::{Step, Top};
 use super::{Lower, Lowerer, Scope};
 use crate::graph::relation::Values;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag, ScalarType, Storage};
 use crate::loops::trips::Bounds;
-use crate::plan::{Exit, Inside, Live};
+use crate::plan::{Exit, Inside, Live, Parts};
 use crate::program::ir::{ReduceOp, VarId};
 use crate::units::GpuUnit;
 
@@ -57,6 +57,27 @@ impl Lowerer<'_> {
         };
         let name = &self.graph.var(exit.root).name;
         self.bind(&format!("{name}_most"), end, out)
+    }
+
+    /// The step of a loop over parts of a tile, which ends where no value is left that the loops below could come to.
+    pub(super) fn ended(
+        &self,
+        parts: Option<&Parts>,
+        (var, mut step): (VarId, Step),
+        scope: &Scope,
+    ) -> Step {
+        let Some(parts) = parts else { return step };
+        let mut first = scope.clone();
+        let from_here = parts.below.iter().chain([&var]);
+        first
+            .coords
+            .extend(from_here.map(|&part| (part, b::int(0))));
+        let base = self.here(&first).by_parts(parts.bounded);
+        if let (Some(most), Some(base)) = (self.here(scope).most(parts.bounded), base) {
+            let left = b::sub(most, base);
+            step.ends.push(b::ceil_div_by(left, &b::int(parts.size)));
+        }
+        step
     }
 
     /// The ended loop of a list. Its first iteration goes through the whole tile, and lists what

@@ -50,6 +50,7 @@ impl Lowerer<'_> {
             return self.shrinking_loop((exit, live), body, scope);
         }
         let step = self.step(var, scope)?;
+        let step = self.ended(l.parts.as_ref(), (var, step), scope);
         if let (Some(operand), Top::Root(root)) = (l.tried, &step.top) {
             self.note_every_coordinate(operand, root.var);
         }

@@ -1,6 +1,6 @@
 //! What is done, step by step: the loops of a plan, where operands stand in them, and where results go.
 
-use super::exits::Exit;
+use super::exits::{Exit, Parts};
 use crate::graph::access::AccessId;
 use crate::graph::{Assign, Guard, Stmt, Tag};
 use crate::program::ir::{ReduceOp, TensorId, VarId};
@@ -291,6 +291,8 @@ pub struct Loop {
     pub tried: Option<AccessId>,
     /// What ends it, if data decide that further inside.
     pub exit: Option<Exit>,
+    /// Of a loop over parts of a bounded variable's tile, within which smaller parts are gone through.
+    pub parts: Option<Parts>,
     /// Of a loop over rows that threads share: the level of which each gets equally many elements.
     pub shares: Option<(AccessId, usize)>,
     /// Whether it adds to a workspace at each coordinate, so that it is known outside that there

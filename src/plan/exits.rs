@@ -44,6 +44,18 @@ pub struct Live {
     pub parts: Vec<VarId>,
 }
 
+/// A loop over parts of a bounded variable's tile, within which smaller parts are gone through: it ends where no
+/// value of that variable is left, although the tile has room for more.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The variable that `inspect` or `bound` made.
+    pub bounded: VarId,
+    /// How many of its values each iteration goes through.
+    pub size: i64,
+    /// The parts whose loops stand below.
+    pub below: Vec<VarId>,
+}
+
 /// No longer a list than this is kept, on the stack.
 const LONGEST_LIST: i64 = 4096;
 
@@ -86,6 +98,9 @@ impl Finder<'_> {
             Node::Loop(l) => {
                 let mut inner = place.clone();
                 l.exit = self.exit(l, &mut inner);
+                // Lists end by themselves.
+                let lists = l.exit.as_ref().is_some_and(|exit| exit.live.is_some());
+                l.parts = self.parts(l, place).filter(|_| !lists);
                 inner.loops.push(l.var);
                 inner.units.extend(l.tag.parallel.as_ref().map(|p| p.unit));
                 for body in l.over.bodies_mut() {
@@ -151,6 +166,46 @@ impl Finder<'_> {
             over,
             live,
         })
+    }
+
+    /// What a loop over parts of a tile is of, if it may end early: one whose iterations are written out has as
+    /// many as the tile, and threads of a GPU stay together.
+    fn parts(&self, l: &Loop, place: &Place) -> Option<Parts> {
+        let Over::Every { body, .. } = &l.over else {
+            return None;
+        };
+        let apart = place.units.iter().any(|&unit| threads(unit).is_some());
+        if apart || l.tag.parallel.is_some() || l.tag.unroll.is_some() {
+            return None;
+        }
+        let provenance = &self.graph.provenance;
+        let bounded = bounded(self.graph, l.var)?;
+        let size = self.size_of_part(l.var, bounded)?;
+        let is_part = |v: &VarId| *v != bounded && provenance.ancestors(*v).contains(&bounded);
+        let below: Vec<VarId> = loops_of(body).iter().map(|b| b.var).collect();
+        let below: Vec<VarId> = below.into_iter().filter(is_part).collect();
+        (!below.is_empty()).then_some(Parts {
+            bounded,
+            size,
+            below,
+        })
+    }
+
+    /// How many values of a bounded variable each value of a part of its tiles stands for. `None` of tiles: their
+    /// number is known by that of the values.
+    fn size_of_part(&self, part: VarId, bounded: VarId) -> Option<i64> {
+        let provenance = &self.graph.provenance;
+        let (mut at, mut size, mut of_tile) = (part, 1, false);
+        while at != bounded {
+            let tiles = provenance.tiles(at)?;
+            if tiles.outer == at {
+                size *= constant(self.graph, tiles.inner)?;
+            } else {
+                of_tile |= at != part;
+            }
+            at = tiles.whole;
+        }
+        of_tile.then_some(size)
     }
 
     /// The loops below that tell the range of `root`, and who looks for the longest together.

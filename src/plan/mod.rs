@@ -60,7 +60,7 @@ pub use body::{
     Workspace, Write,
 };
 pub use coverage::Coverage;
-pub use exits::{Exit, Live};
+pub use exits::{Exit, Live, Parts};
 pub use most::Most;
 pub use refusal::declared_length;
 pub use results::Made;

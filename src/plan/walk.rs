@@ -178,6 +178,7 @@ impl<'w> Walker<'w> {
                     contest,
                     tried,
                     exit: None,
+                    parts: None,
                     shares: None,
                     adds,
                     completes: None,

@@ -40,6 +40,10 @@ impl Teller<'_> {
                     .push(format!("lists the {of} that have more {root}"));
             }
         }
+        if let Some(parts) = &l.parts {
+            let bounded = var_text(self.graph, parts.bounded);
+            line.notes.push(format!("ends where no {bounded} is left"));
+        }
         line.below = below;
         line
     }
