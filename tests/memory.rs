@@ -75,6 +75,9 @@ format doubly { A: csr, B: csr, C: dcsr }
 format total { A: csr, B: csr }
 format update { A: csr, C: csr }
 format update_rows { A: csr, C: csr }
+";
+
+const FOR_CPUS: &str = "
 schedule add for c { assemble(C, append) }
 schedule add_counted for c { assemble(C, two_phase) }
 schedule add_shared for c { parallelize(i, CPUThread, NoRaces) }
@@ -85,6 +88,13 @@ schedule mul_shared for c { parallelize(i, CPUThread, NoRaces) }
 schedule wide for c { parallelize(i, CPUThread, NoRaces) }
 schedule mul for c { assemble(C, append) }
 schedule once for c { assemble(C, once) }
+";
+
+const FOR_GPUS: &str = "
+schedule add_once for cuda {
+  assemble(C, once) split(i, b, t, 32) parallelize(b, GPUBlock, NoRaces) parallelize(t, GPUThread, NoRaces)
+}
+schedule once for cuda { assemble(C, once) }
 ";
 
 /// An allocator that counts what is alive, and fails once where it is told to.
@@ -254,12 +264,12 @@ static int renew(const char *name, int (*f)(const sparsec_tensor *, sparsec_tens
     CHECK(alive == before);
     return 0;
 }
+#define WALK(f, least) wrong |= walk(#f, f, least)
 int main(void) {
     sparsec_set_allocator(resize, release);
     int wrong = 0;
     wrong |= renew("update", update, 5);
     wrong |= renew("update_rows", update_rows, 8);
-#define WALK(f, least) wrong |= walk(#f, f, least)
     WALK(add, 20);
     WALK(add_counted, 20);
     WALK(add_shared, 20);
@@ -313,7 +323,83 @@ int main(void) {
 #[test]
 fn every_allocation_may_fail() {
     let out = tempfile::tempdir().unwrap();
-    call(out.path(), KERNELS, &format!("{ALLOCATOR}{EXHAUSTED}"), &[]);
+    call(
+        out.path(),
+        &format!("{KERNELS}{FOR_CPUS}"),
+        &format!("{ALLOCATOR}{EXHAUSTED}"),
+        &[],
+    );
+}
+
+/// Allocations on the device count among those of [`ALLOCATOR`], which is told of them by these.
+const DEVICE: &str = r#"
+#include "cuda_runtime.h"
+extern "C" bool refused(void);
+extern "C" void lent(int arrays);
+cudaError_t counted_malloc(void **array, size_t bytes) {
+    if (refused()) return cudaErrorMemoryAllocation;
+    lent(1);
+    return cudaMalloc(array, bytes);
+}
+cudaError_t counted_free(void *array) {
+    if (array) lent(-1);
+    return cudaFree(array);
+}
+"#;
+
+const ON_DEVICE: &str = r#"
+bool refused(void) { return ++calls == failing; }
+void lent(int arrays) { alive += arrays; }
+int main(void) {
+    sparsec_set_allocator(resize, release);
+    int wrong = 0;
+    wrong |= renew("update", update, 8);
+    WALK(add, 60);
+    WALK(add_once, 60);
+    WALK(mul, 60);
+    WALK(transposed, 60);
+    WALK(summed, 40);
+    WALK(scaled, 40);
+    WALK(dense, 40);
+    WALK(some, 40);
+    WALK(elements, 60);
+    WALK(total, 40);
+    return wrong;
+}
+"#;
+
+/// As [`every_allocation_may_fail`], on the emulator of GPUs: those of the host and those of the device.
+#[test]
+fn every_allocation_of_a_device_may_fail() {
+    let out = tempfile::tempdir().unwrap();
+    let path = |name: &str| out.path().join(name);
+    std::fs::write(path("kernels.tc"), [KERNELS, FOR_GPUS].concat()).unwrap();
+    let (functions, _) = EXHAUSTED.split_once("int main(void)").unwrap();
+    std::fs::write(path("main.c"), [ALLOCATOR, functions, ON_DEVICE].concat()).unwrap();
+    std::fs::write(path("device.cpp"), DEVICE).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    sparsec.args(["--target", "cuda", "-W", "no-performance"]);
+    run(sparsec.arg(path("kernels.tc")).arg("-o").arg(out.path()));
+    let compile = |args: &[&str]| {
+        let mut command = Command::new(args[0]);
+        run(command.current_dir(out.path()).args(&args[1..]));
+    };
+    let emulated = [
+        "c++",
+        "-std=c++17",
+        "-O1",
+        "-w",
+        "-DSPARSEC_EMULATED",
+        "-Iemulator",
+        "-c",
+    ];
+    let counted = ["-DcudaMalloc=counted_malloc", "-DcudaFree=counted_free"];
+    compile(&[&emulated[..], &counted, &["-x", "c++", "kernels.cu"]].concat());
+    compile(&[&emulated[..], &["device.cpp", "emulator/emulator.cpp"]].concat());
+    compile(&["cc", "-std=c11", "-O1", "-c", "main.c"]);
+    let objects = ["main.o", "kernels.o", "device.o", "emulator.o"];
+    compile(&[&["c++", "-o", "main"], &objects[..], &["-ldl", "-lpthread"]].concat());
+    run(&mut Command::new(path("main")));
 }
 
 /// With indices that end at 100: results of as many elements are made, of more are refused, and so

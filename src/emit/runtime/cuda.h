@@ -668,6 +668,14 @@ static inline int sparsec_download_vals(sparsec_tensor *t, const void *vals) {
     return sparsec_fetch(t->vals, vals, sparsec_parents(t, t->order), sparsec_type_size(t->type), 0);
 }
 
+/* Fetches an array of a result, for which there is room now. What a result has in part is freed. */
+static inline int sparsec_download(sparsec_tensor *t, bool room, void *to, const void *from, int64_t count, size_t size) {
+    int error = room ? SPARSEC_OK : sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    if (!error) error = sparsec_fetch(to, from, count, size, 0);
+    if (error) sparsec_free_tensor(t);
+    return error;
+}
+
 /* Fetches the arrays of a level that the device built. */
 static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const void *pos, const void *crd) {
     SPARSEC_WORK_ENDS();
@@ -676,17 +684,16 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
     sparsec_level *level = &t->levels[l];
     int64_t positions = sparsec_has_places(level) ? parents * sparsec_extent(t->dims, level->mode) : parents;
     if (pos) {
-        if (!sparsec_have_room(&level->pos, &level->pos_cap, parents + 1, size))
-            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        const bool room = sparsec_have_room(&level->pos, &level->pos_cap, parents + 1, size);
+        SPARSEC_TRY(sparsec_download(t, room, level->pos, pos, parents + 1, size));
         level->pos_len = parents + 1;
-        SPARSEC_TRY(sparsec_fetch(level->pos, pos, parents + 1, size, 0));
         positions = sparsec_index_at(t, level->pos, parents);
     }
     if (crd) {
-        if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, sparsec_crd_size(t, l)))
-            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        const size_t own = sparsec_crd_size(t, l);
+        const bool room = sparsec_have_room(&level->crd, &level->crd_cap, positions, own);
+        SPARSEC_TRY(sparsec_download(t, room, level->crd, crd, positions, own));
         level->crd_len = positions;
-        SPARSEC_TRY(sparsec_fetch(level->crd, crd, positions, sparsec_crd_size(t, l), 0));
     }
     return SPARSEC_OK;
 }
@@ -696,10 +703,11 @@ static inline int sparsec_download_table(sparsec_tensor *t, int32_t l, const voi
     SPARSEC_WORK_ENDS();
     const int64_t slots = 2 * sparsec_parents(t, l + 1);
     sparsec_level *level = &t->levels[l];
-    if (!sparsec_have_room(&level->table, &level->table_cap, slots, sparsec_index_size(t)))
-        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    const size_t size = sparsec_index_size(t);
+    const bool room = sparsec_have_room(&level->table, &level->table_cap, slots, size);
+    SPARSEC_TRY(sparsec_download(t, room, level->table, table, slots, size));
     level->table_len = slots;
-    return sparsec_fetch(level->table, table, slots, sparsec_index_size(t), 0);
+    return SPARSEC_OK;
 }
 
 /* Fetches the values that the device built. */
