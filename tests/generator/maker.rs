@@ -405,15 +405,35 @@ impl Maker {
         Some(format)
     }
 
-    /// A part of a variable's extent, by constants or by data.
+    /// A part of a variable's extent, by constants, by data or by another variable.
     fn range(&mut self, variable: &str) -> String {
         let others: Vec<String> = self.variables.clone();
         let other = self.below(others.len());
         if self.chance(65) && others[other] != variable {
-            let name = self.index_tensor("bool", &others[other]);
-            // A count from 0 to 3; data that leaves a dimension is refused.
+            let other = &others[other];
+            // Up to 3; what leaves a dimension is refused.
             let most = 1 + self.below(3);
-            return format!("0:{most} * {name}({})", others[other]);
+            return match self.below(8) {
+                // Triangles, and bands beside the diagonal.
+                0 => format!("0:{other} + 1"),
+                1 => format!("{other}:{most} + {other}"),
+                // Both ends by data, the second one behind the first or not.
+                2 => {
+                    let name = self.index_tensor("bool", other);
+                    format!("{name}({other}):{name}({other}) + {most}")
+                }
+                3 => {
+                    let (lo, hi) = (
+                        self.index_tensor("bool", other),
+                        self.index_tensor("bool", other),
+                    );
+                    format!("{lo}({other}):{most} * {hi}({other})")
+                }
+                _ => {
+                    let name = self.index_tensor("bool", other);
+                    format!("0:{most} * {name}({other})")
+                }
+            };
         }
         format!("{}:{}", self.below(2), 1 + self.below(2))
     }
