@@ -1,0 +1,60 @@
+//! What is missed of the table's rows.
+
+use super::Known;
+
+/// Where the chosen nest takes more than a fifth above the steps of the best.
+pub struct Missed {
+    pub program: &'static str,
+    pub data: &'static str,
+    pub known: &'static [Known],
+    /// To the steps of the best.
+    pub ratio: f64,
+    pub why: &'static str,
+}
+
+const ALWAYS: &[Known] = &[Known::Data, Known::Nothing];
+
+pub const MISSED: &[Missed] = &[
+    Missed {
+        program: "mttkrp_sparse",
+        data: "",
+        known: ALWAYS,
+        ratio: 1.82,
+        why: "rows of C and D are merged for each element of B: only a row along a sum stands in a workspace",
+    },
+    Missed {
+        program: "layer",
+        data: "f > h",
+        known: &[Known::Nothing],
+        ratio: 1.47,
+        why: "which product comes first, f and h decide, and no versions are made to choose from at run time",
+    },
+    Missed {
+        program: "sparse_chain",
+        data: "band",
+        known: ALWAYS,
+        ratio: 3.07,
+        why: "no workspace is sparse, and a dense one would be walked from end to end for each row",
+    },
+    Missed {
+        program: "sparse_chain",
+        data: "power law",
+        known: ALWAYS,
+        ratio: 1.98,
+        why: "no workspace is sparse, and a dense one would be walked from end to end for each row",
+    },
+    Missed {
+        program: "triangles",
+        data: "",
+        known: ALWAYS,
+        ratio: 1.50,
+        why: "a row in a workspace does not say what it holds, so that T would store edges without triangles",
+    },
+    Missed {
+        program: "sparse_vector",
+        data: "",
+        known: ALWAYS,
+        ratio: 5.87,
+        why: "x is merged with each row of A: only an operand with rows of its own gets a workspace",
+    },
+];
