@@ -106,7 +106,7 @@ pub const CASES: &[Case] = &[
         result: "ir",
         row_of_result: None,
         terms: &[&[
-            of("B", "ikl", Fibres(5, 10)),
+            of("B", "ikl", Fibres(5, 20)),
             of("C", "kr", Uniform(10)),
             of("D", "lr", Uniform(10)),
         ]],

@@ -25,6 +25,7 @@ use sparsec::driver::{Compiled, Request, ScheduleChoice, Source, auto, compile, 
 use sparsec::program::ir::{Function, SizeExpr};
 use sparsec::reference::compare;
 use sparsec::scalar::ScalarType;
+use sparsec::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,13 +70,13 @@ impl<'c> Program<'c> {
         let mut request = self.request.clone();
         let compiled = compile(&request, &mut Sources::default()).unwrap();
         match known {
-            Known::Nothing => compiled,
-            Known::Data => {
+            Known::Data if auto::asks(&compiled.program.functions[0], Target::C) => {
                 let profile = Arc::clone(&request.statistics.profile);
                 let function = &compiled.program.functions[0];
                 request.statistics = auto::statistics(function, &self.bound, &profile);
                 compile(&request, &mut Sources::default()).unwrap()
             }
+            Known::Data | Known::Nothing => compiled,
         }
     }
 

@@ -16,13 +16,6 @@ const ALWAYS: &[Known] = &[Known::Data, Known::Nothing];
 
 pub const MISSED: &[Missed] = &[
     Missed {
-        program: "mttkrp_sparse",
-        data: "",
-        known: ALWAYS,
-        ratio: 1.82,
-        why: "rows of C and D are merged for each element of B: only a row along a sum stands in a workspace",
-    },
-    Missed {
         program: "layer",
         data: "f > h",
         known: &[Known::Nothing],
@@ -49,12 +42,5 @@ pub const MISSED: &[Missed] = &[
         known: ALWAYS,
         ratio: 1.50,
         why: "a row in a workspace does not say what it holds, so that T would store edges without triangles",
-    },
-    Missed {
-        program: "sparse_vector",
-        data: "",
-        known: ALWAYS,
-        ratio: 5.87,
-        why: "x is merged with each row of A: only an operand with rows of its own gets a workspace",
     },
 ];

@@ -6,12 +6,12 @@ use super::commands::Texts;
 use super::plan::{Best, Of};
 
 /// The command that keeps the row of an operand in a workspace, if the innermost loop merges it with
-/// rows that change more often (`c += L(i,j) * L(j,k) * L(i,k)`).
+/// rows that change more often (`c += L(i,j) * L(j,k) * L(i,k)`). A vector is a row that never changes
+/// (`y(i) = A(i,j) * x(j)`).
 pub(super) fn kept_row(writer: &Writer, best: &Best) -> Option<String> {
     let product = &best.product;
     let at = product.vars.len().checked_sub(1)?;
-    let is_summed = product.result.vars >> at & 1 == 0;
-    if !product.in_parts || !is_summed || best.pays() {
+    if !product.in_parts || best.pays() {
         return None;
     }
     let drives = |n: usize| {
@@ -19,10 +19,7 @@ pub(super) fn kept_row(writer: &Writer, best: &Best) -> Option<String> {
         last.is_some_and(|level| level.at == at && level.children.is_some())
     };
     // Some loop stands inside of those that give the row, and outside of the one along it.
-    let stays = |n: usize| {
-        let outer = product.factors[n].vars & !(1 << at);
-        outer != 0 && outer >> (at - 1) & 1 == 0
-    };
+    let stays = |n: usize| at > 0 && product.factors[n].vars >> (at - 1) & 1 == 0;
     let mut driving = (0..product.factors.len()).filter(|&n| drives(n));
     let (first, second) = (driving.next()?, driving.next()?);
     let row = [first, second].into_iter().find(|&n| stays(n));
