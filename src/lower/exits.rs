@@ -69,15 +69,30 @@ impl Lowerer<'_> {
         let Some(parts) = parts else { return step };
         let mut first = scope.clone();
         let from_here = parts.below.iter().chain([&var]);
-        first
-            .coords
-            .extend(from_here.map(|&part| (part, b::int(0))));
+        if !self.begin_again(from_here, &mut first) {
+            return step;
+        }
         let base = self.here(&first).by_parts(parts.bounded);
         if let (Some(most), Some(base)) = (self.here(scope).most(parts.bounded), base) {
             let left = b::sub(most, base);
             step.ends.push(b::ceil_div_by(left, &b::int(parts.size)));
         }
         step
+    }
+
+    /// Has loops over parts stand where they begin; whether that is known. Those of a shifted one do not begin at zero.
+    fn begin_again<'p>(
+        &self,
+        parts: impl IntoIterator<Item = &'p VarId>,
+        scope: &mut Scope,
+    ) -> bool {
+        for &part in parts {
+            let Some(origin) = self.here(scope).origin(part) else {
+                return false;
+            };
+            scope.coords.insert(part, origin);
+        }
+        true
     }
 
     /// The ended loop of a list. Its first iteration goes through the whole tile, and lists what
@@ -200,8 +215,9 @@ impl Lowerer<'_> {
         if let Some(at) = next.coords.get(&by).cloned() {
             next.coords.insert(by, b::add(at, b::int(1)));
         }
-        next.coords
-            .extend(list.live.parts.iter().map(|&part| (part, b::int(0))));
+        if !self.begin_again(&list.live.parts, &mut next) {
+            return Err(self.unknown_extent(list.root));
+        }
         // What is known of the root itself is of the iteration at hand.
         next.coords.remove(&list.root);
         let Some(from) = self.here(&next).by_parts(list.root) else {

@@ -9,7 +9,7 @@
 use super::{Inside, Loop, Node, Over, Then};
 use crate::graph::known::Known;
 use crate::graph::order::range_vars;
-use crate::graph::relation::Values;
+use crate::graph::relation::{Relation, Values};
 use crate::graph::{Graph, Tag, Unit};
 use crate::program::ir::VarId;
 use crate::units::{GpuLevel, GpuUnit};
@@ -44,8 +44,8 @@ pub struct Live {
     pub parts: Vec<VarId>,
 }
 
-/// A loop over parts of a bounded variable's tile, within which smaller parts are gone through: it ends where no
-/// value of that variable is left, although the tile has room for more.
+/// A loop over parts of a bounded variable's tile, others of which are gone through inside: it ends where no value of
+/// that variable is left, if that is known there, although the tile has room for more.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The variable that `inspect` or `bound` made.
@@ -253,6 +253,9 @@ impl Finder<'_> {
         let on_gpu = units.any(|unit| matches!(unit, Unit::Gpu(_)));
         let once = inside.iter().all(|l| l.var != of.var);
         let most = constant(self.graph, of.var).filter(|&n| n <= LONGEST_LIST)?;
+        if !self.fills_tiles(ended.var) {
+            return None;
+        }
         if !plain(&ended.tag) || !plain(&of.tag) || on_gpu || !once || part(of.var) {
             return None;
         }
@@ -262,6 +265,29 @@ impl Finder<'_> {
             by: ended.var,
             parts: inside.iter().map(|l| l.var).filter(|&v| part(v)).collect(),
         })
+    }
+
+    /// Whether the tiles that a variable numbers fill each tile around them: its first iteration is one of each.
+    fn fills_tiles(&self, var: VarId) -> bool {
+        let mut at = var;
+        while let Some(tiles) = self.graph.provenance.tiles(at) {
+            let relation = self.graph.provenance.producer(tiles.whole);
+            if relation.is_none_or(Relation::is_bounded) {
+                return true;
+            }
+            let (whole, tile) = (
+                constant(self.graph, tiles.whole),
+                constant(self.graph, tiles.inner),
+            );
+            let even = whole
+                .zip(tile)
+                .is_some_and(|(whole, tile)| whole % tile == 0);
+            if !even {
+                return false;
+            }
+            at = tiles.whole;
+        }
+        false
     }
 }
 
