@@ -156,7 +156,10 @@ pub(super) fn share_out(mut graph: Graph, arguments: &Arguments) -> Result<Graph
             continue;
         };
         let mut threads = false;
-        let users = graph.nests.iter().filter(|other| other.stmt == nest.stmt);
+        // Another inspector may have taken what this one finds.
+        let needs = |n: &&Nest| n.tensor == bound || reads(&n.rhs, bound);
+        let stmts: Vec<usize> = graph.nests.iter().filter(needs).map(|n| n.stmt).collect();
+        let users = graph.nests.iter().filter(|n| stmts.contains(&n.stmt));
         users.for_each(|nest| {
             nest.visit(&mut |part| {
                 let units = part.loops.iter().filter_map(|l| l.tag.parallel.as_ref());
