@@ -171,7 +171,6 @@ impl<'b, 'g> Tiles<'b, 'g> {
                 return None;
             }
             if (packed || self.best.product.is_along(at))
-                && !self.repeats(at, sums)
                 && self.is_order(&[&around[..], &[at]].concat())
             {
                 return Some(rows.map_or(Shape::Row(at), |rows| Shape::Block(rows, at)));
@@ -237,16 +236,6 @@ impl<'b, 'g> Tiles<'b, 'g> {
             question: Question::MeanRow(access.tensor),
             ranges: vec![Range::From(self.cpu().long_row)],
         })
-    }
-
-    /// Whether loops of the result have to leave the sums for a tile of the row, so that what is stored is
-    /// walked again in each of their iterations.
-    fn repeats(&self, row: usize, sums: Loops) -> bool {
-        let inside = self.order.iter().skip_while(|&at| sums >> at & 1 == 0);
-        let left = loops(&inside.copied().collect::<Vec<_>>()) & self.result() & !(1 << row);
-        let factors = self.best.product.factors.iter();
-        let mut stored = factors.filter(|factor| !factor.levels.is_empty());
-        stored.any(|factor| left & !factor.vars != 0)
     }
 
     /// Whether several operands are walked together in one of these loops: each tile would walk
