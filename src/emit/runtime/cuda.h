@@ -713,8 +713,9 @@ static inline int sparsec_download_table(sparsec_tensor *t, int32_t l, const voi
 /* Fetches the values that the device built. */
 static inline int sparsec_download_result(sparsec_tensor *t, const void *vals) {
     SPARSEC_WORK_ENDS();
-    SPARSEC_TRY(sparsec_have_values(t, sparsec_parents(t, t->order)));
-    return sparsec_download_vals(t, vals);
+    const int64_t count = sparsec_parents(t, t->order);
+    SPARSEC_TRY(sparsec_have_values(t, count));
+    return sparsec_download(t, true, t->vals, vals, count, sparsec_type_size(t->type));
 }
 
 }
