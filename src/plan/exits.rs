@@ -267,27 +267,24 @@ impl Finder<'_> {
         })
     }
 
-    /// Whether the tiles that a variable numbers fill each tile around them: its first iteration is one of each.
+    /// Whether the tiles that a variable numbers, if it numbers any, fill each tile around them: its first iteration is
+    /// one of each.
     fn fills_tiles(&self, var: VarId) -> bool {
+        let provenance = &self.graph.provenance;
         let mut at = var;
-        while let Some(tiles) = self.graph.provenance.tiles(at) {
-            let relation = self.graph.provenance.producer(tiles.whole);
-            if relation.is_none_or(Relation::is_bounded) {
-                return true;
-            }
-            let (whole, tile) = (
-                constant(self.graph, tiles.whole),
-                constant(self.graph, tiles.inner),
-            );
-            let even = whole
-                .zip(tile)
-                .is_some_and(|(whole, tile)| whole % tile == 0);
-            if !even {
+        while !provenance.producer(at).is_none_or(Relation::is_bounded) {
+            let Some(tiles) = provenance.tiles(at) else {
+                return false;
+            };
+            let around = provenance.producer(tiles.whole);
+            let sizes = [tiles.whole, tiles.inner].map(|part| constant(self.graph, part));
+            let even = matches!(sizes, [Some(whole), Some(tile)] if whole % tile == 0);
+            if !even && !around.is_none_or(Relation::is_bounded) {
                 return false;
             }
             at = tiles.whole;
         }
-        false
+        true
     }
 }
 
