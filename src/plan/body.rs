@@ -291,7 +291,7 @@ pub struct Loop {
     pub tried: Option<AccessId>,
     /// What ends it, if data decide that further inside.
     pub exit: Option<Exit>,
-    /// Of a loop over parts of a bounded variable's tile, within which smaller parts are gone through.
+    /// Of a loop over parts of a bounded variable's tile, others of which are gone through inside.
     pub parts: Option<Parts>,
     /// Of a loop over rows that threads share: the level of which each gets equally many elements.
     pub shares: Option<(AccessId, usize)>,

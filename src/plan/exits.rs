@@ -192,14 +192,14 @@ impl Finder<'_> {
     }
 
     /// How many values of a bounded variable each value of a part of its tiles stands for. `None` of tiles: their
-    /// number is known by that of the values.
+    /// number is known by that of the values; or if there are more than numbers.
     fn size_of_part(&self, part: VarId, bounded: VarId) -> Option<i64> {
         let provenance = &self.graph.provenance;
-        let (mut at, mut size, mut of_tile) = (part, 1, false);
+        let (mut at, mut size, mut of_tile) = (part, 1_i64, false);
         while at != bounded {
             let tiles = provenance.tiles(at)?;
             if tiles.outer == at {
-                size *= constant(self.graph, tiles.inner)?;
+                size = size.checked_mul(constant(self.graph, tiles.inner)?)?;
             } else {
                 of_tile |= at != part;
             }
@@ -278,7 +278,8 @@ impl Finder<'_> {
             };
             let around = provenance.producer(tiles.whole);
             let sizes = [tiles.whole, tiles.inner].map(|part| constant(self.graph, part));
-            let even = matches!(sizes, [Some(whole), Some(tile)] if whole % tile == 0);
+            let even =
+                matches!(sizes, [Some(whole), Some(tile)] if whole.checked_rem(tile) == Some(0));
             if !even && !around.is_none_or(Relation::is_bounded) {
                 return false;
             }
