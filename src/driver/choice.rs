@@ -197,7 +197,7 @@ pub(super) fn build_all(
     let own = graphs.last().map_or(0, |graph| graph.script.len());
     kernel.comment.truncate(kernel.comment.len() - own);
     kernel.comment.extend(script.iter().cloned());
-    let kernel = choice::choose(choices, kernel).map_err(|(at, why)| {
+    let kernel = choice::choose(choices, kernel, setting.target).map_err(|(at, why)| {
         let arm = alternatives.get(at).and_then(|alternative| alternative.arm);
         vec![differs(arm.map_or(function.span, |arm| arm.span), why)]
     })?;
@@ -221,8 +221,12 @@ fn differs(span: Span, why: Differs) -> Diagnostic {
             "assemble results in the same way, and fix in `otherwise` only sizes that all fix",
         ),
         Differs::Appends => (
-            "a schedule that appends stored elements cannot be chosen by the data: not supported yet",
+            "a schedule that appends stored elements cannot be chosen by the data on a GPU: not supported yet",
             "store what it makes dense, as a bitmap, or in an operand's pattern; or choose when compiling",
+        ),
+        Differs::Keeps => (
+            "a schedule that keeps the coordinates of what it appends cannot be chosen by the data",
+            "choose when compiling, or leave out `assemble(.., once)`",
         ),
     };
     Diagnostic::error(codes::CHOICE, span, message, "this one").with_help(help)

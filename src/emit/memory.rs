@@ -15,10 +15,16 @@ const FIRST_ROOM: u32 = 16;
 
 /// The rooms of a kernel whose arrays are a result's: the caller says how large they are.
 pub(super) fn given_rooms(kernel: &Kernel) -> Vec<Room> {
-    let mut found = Vec::new();
+    let mut found: Vec<Room> = Vec::new();
     visit::stmts(&kernel.body, &mut |stmt| {
-        if let Stmt::Append { rooms, .. } = stmt {
-            found.extend(rooms.iter().filter(|room| is_given(kernel, room)).cloned());
+        let Stmt::Append { rooms, .. } = stmt else {
+            return;
+        };
+        for room in rooms.iter().filter(|room| is_given(kernel, room)) {
+            // Each kernel of several that are chosen from has a region that makes the same result.
+            if found.iter().all(|own| own.capacity != room.capacity) {
+                found.push(room.clone());
+            }
         }
     });
     found

@@ -2,9 +2,10 @@
 
 use super::build as b;
 use super::interface::{Arg, Interface, TensorArg};
-use super::ir::{ArrayId, Expr, Kernel, ScalarType, Stmt, VarId};
+use super::ir::{ArrayId, Expr, Kernel, Room, ScalarType, Stmt, Storage, VarId};
 use super::visit;
-use std::collections::BTreeMap;
+use crate::target::Target;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A kernel, and when it runs.
 pub struct Choice {
@@ -19,8 +20,10 @@ pub struct Choice {
 pub enum Differs {
     /// What callers see of it differs from what they see of the last one.
     Interface,
-    /// It appends to a result, whose capacities are arguments.
+    /// It appends to a result on a device, whose memory the host makes between launches.
     Appends,
+    /// It appends to a result of which it keeps the coordinates for the next call.
+    Keeps,
 }
 
 /// The kernel that runs the first choice whose condition holds, and otherwise `last`. Choices may
@@ -28,16 +31,23 @@ pub enum Differs {
 ///
 /// # Errors
 /// The place of the choice that cannot be one, or of `last` behind all of them.
-pub fn choose(choices: Vec<Choice>, mut last: Kernel) -> Result<Kernel, (usize, Differs)> {
-    let appends = |kernel: &Kernel| {
-        let region = |stmt: &Stmt| matches!(stmt, Stmt::Append { .. });
-        visit::any(&kernel.body, &region)
-    };
+pub fn choose(
+    choices: Vec<Choice>,
+    mut last: Kernel,
+    target: Target,
+) -> Result<Kernel, (usize, Differs)> {
     if choices.is_empty() {
         return Ok(last);
     }
-    let kernels = choices.iter().map(|choice| &choice.kernel);
-    if let Some(at) = kernels.chain([&last]).position(appends) {
+    let kernels = || choices.iter().map(|choice| &choice.kernel).chain([&last]);
+    let appends = |kernel: &Kernel| !rooms(kernel).is_empty();
+    let keeps = kernels().any(appends) && kernels().any(|kernel| kernel.keeping.is_some());
+    if let Some(at) = kernels().position(|kernel| keeps && kernel.keeping.is_some()) {
+        return Err((at, Differs::Keeps));
+    }
+    if target.properties().has_blocks
+        && let Some(at) = kernels().position(appends)
+    {
         return Err((at, Differs::Appends));
     }
     let mut all = Vec::new();
@@ -85,6 +95,7 @@ fn absorb(kernel: &mut Kernel, other: Kernel) -> Option<Vec<Stmt>> {
         let (own, its) = (kernel.array(*same), other.array(*id));
         (own.elem == its.elem && own.storage == its.storage).then_some(())?;
     }
+    same_rooms(kernel, &other, &mut vars, &arrays)?;
     for (at, var) in (0..).zip(other.vars) {
         vars.entry(VarId(at)).or_insert_with(|| kernel.add_var(var));
     }
@@ -98,6 +109,44 @@ fn absorb(kernel: &mut Kernel, other: Kernel) -> Option<Vec<Stmt>> {
         arrays.get(&a).copied().unwrap_or(a)
     });
     Some(body)
+}
+
+/// The rooms of all regions that append.
+fn rooms(kernel: &Kernel) -> Vec<Room> {
+    let mut found = Vec::new();
+    visit::stmts(&kernel.body, &mut |stmt| {
+        if let Stmt::Append { rooms, .. } = stmt {
+            found.extend(rooms.iter().cloned());
+        }
+    });
+    found
+}
+
+/// Notes which capacities are the same: callers say how much room results have.
+fn same_rooms(
+    kernel: &Kernel,
+    other: &Kernel,
+    vars: &mut BTreeMap<VarId, VarId>,
+    arrays: &BTreeMap<ArrayId, ArrayId>,
+) -> Option<()> {
+    let given = |kernel: &Kernel| -> Vec<Room> {
+        let returned = |array: &ArrayId| kernel.array(*array).storage == Storage::Returned;
+        let all = rooms(kernel).into_iter();
+        all.filter(|room| room.arrays.iter().any(returned))
+            .collect()
+    };
+    let set = |arrays: Vec<ArrayId>| -> BTreeSet<ArrayId> { arrays.into_iter().collect() };
+    let (own, its) = (given(kernel), given(other));
+    let capacities =
+        |rooms: &[Room]| -> BTreeSet<VarId> { rooms.iter().map(|room| room.capacity).collect() };
+    (capacities(&own).len() == capacities(&its).len()).then_some(())?;
+    for room in its {
+        let named = room.arrays.iter().map(|array| arrays.get(array).copied());
+        let named = set(named.collect::<Option<Vec<ArrayId>>>()?);
+        let same = own.iter().find(|own| set(own.arrays.clone()) == named)?;
+        vars.insert(room.capacity, same.capacity);
+    }
+    Some(())
 }
 
 /// Notes which variables and arrays are the same to callers.

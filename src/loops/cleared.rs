@@ -10,9 +10,25 @@ use super::visit;
 /// Clears no array of which a loop sets all elements but the first before anything else comes to them.
 #[must_use]
 pub fn set_first(mut kernel: Kernel) -> Kernel {
+    let mut body = std::mem::take(&mut kernel.body);
+    in_body(&kernel, &mut body);
+    kernel.body = body;
+    kernel
+}
+
+/// Behind a body that is one of several nothing comes to the arrays that it makes.
+fn in_body(kernel: &Kernel, body: &mut Vec<Stmt>) {
     let mut at = 0;
-    while let Some(stmt) = kernel.body.get_mut(at) {
+    while let Some(stmt) = body.get_mut(at) {
         at += 1;
+        if let Stmt::If {
+            then, otherwise, ..
+        } = stmt
+        {
+            in_body(kernel, then);
+            in_body(kernel, otherwise);
+            continue;
+        }
         let Stmt::Alloc {
             array,
             count,
@@ -22,19 +38,18 @@ pub fn set_first(mut kernel: Kernel) -> Kernel {
             continue;
         };
         let (array, count) = (*array, count.clone());
-        if !is_set_by(&kernel.body[at..], array, &count).unwrap_or(false) {
+        if !is_set_by(&body[at..], array, &count).unwrap_or(false) {
             continue;
         }
         let elem = kernel.array(array).elem;
-        kernel.body[at - 1] = Stmt::Alloc {
+        body[at - 1] = Stmt::Alloc {
             array,
             count,
             zeroed: false,
         };
         let first = b::store(array, b::int(0), b::literal(Literal::Int(0), elem));
-        kernel.body.insert(at, first);
+        body.insert(at, first);
     }
-    kernel
 }
 
 /// Whether the first statement that comes to the array is such a loop; `None` if none does.

@@ -277,8 +277,9 @@ pub enum Stmt {
         zeroed: bool,
     },
     /// The statements of `body` append to results, which are whole behind it. It stands in no
-    /// loop and no test. Whoever runs it decides how there is room: C allocates while it goes
-    /// on, a GPU runs it again where room was too small.
+    /// loop, and in no test but those that choose one of several kernels, of which each has its own.
+    /// Whoever runs it decides how there is room: C allocates while it goes on, a GPU runs it again
+    /// where room was too small.
     Append {
         rooms: Vec<Room>,
         body: Vec<Stmt>,

@@ -85,7 +85,7 @@ impl Test {
         }
         // A region that appends stands in nothing: the test goes into it.
         let region = |stmt: &Stmt| matches!(stmt, Stmt::Append { .. });
-        let apart = !body[first..=last].iter().any(region);
+        let apart = !visit::any(&body[first..=last], &region);
         apart.then_some(Test {
             first,
             last,

@@ -43,6 +43,7 @@ pub fn violations(kernel: &Kernel) -> Vec<Violation> {
             count,
             at: count,
             depth: 0,
+            tests: 0,
             rooms: BTreeSet::new(),
             found: Vec::new(),
         };
@@ -75,6 +76,8 @@ struct Verifier<'k> {
     at: usize,
     /// How many lists of statements are around.
     depth: u32,
+    /// How many of them, from the outermost but the kernel's own, are of tests that choose from kernels.
+    tests: u32,
     /// Capacities of the region around.
     rooms: BTreeSet<VarId>,
     found: Vec<Violation>,
@@ -169,8 +172,13 @@ impl Verifier<'_> {
                 otherwise,
             } => {
                 self.condition(cond);
+                let around = self.tests;
+                if self.depth == around + 1 {
+                    self.tests += 1;
+                }
                 self.stmts(then);
                 self.stmts(otherwise);
+                self.tests = around;
             }
             Stmt::Alloc { count, .. } => {
                 self.index(count);
@@ -296,7 +304,7 @@ impl Verifier<'_> {
 
     /// A region with its rooms, which are known inside.
     fn append(&mut self, rooms: &[Room], body: &[Stmt]) {
-        let top = self.depth == 1;
+        let top = self.depth == self.tests + 1;
         self.check(top, || {
             "a region that appends stands inside of another statement".to_string()
         });

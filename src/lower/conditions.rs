@@ -45,7 +45,11 @@ pub fn condition(
     Ok((writer.before, test))
 }
 
-const QUESTIONS: &str = "it may ask for nnz(A), rows(A), cols(A), longest_row(A), mean_row(A)";
+const QUESTIONS: &str =
+    "it may ask for nnz(A), rows(A), cols(A), longest_row(A), mean_row(A), threads";
+
+/// What conditions call the number of threads that a parallel loop of the call may have.
+pub const THREADS: &str = "threads";
 
 fn refuse(e: &ast::Expr, why: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::error(codes::CHOICE, e.span, why, "in this condition").with_help(help)
@@ -66,6 +70,7 @@ impl Writer<'_> {
                 let mut sizes = self.kernel.interface.sizes.iter();
                 match sizes.find(|size| size.name == *name && size.fixed.is_none()) {
                     Some(size) => Ok(b::var(size.var, ScalarType::I64)),
+                    None if name == THREADS && !self.constants.knows(name) => self.threads(e),
                     None => self.constants.eval(e).map(b::int),
                 }
             }
@@ -96,6 +101,14 @@ impl Writer<'_> {
                 Err(refuse(e, "this cannot stand in a condition", QUESTIONS))
             }
         }
+    }
+
+    fn threads(&self, e: &ast::Expr) -> Result<Expr, Diagnostic> {
+        if self.target.properties().has_blocks {
+            let why = "a GPU has as many threads as a schedule launches";
+            return Err(refuse(e, why, "ask for the data, or for the target c"));
+        }
+        Ok(b::threads())
     }
 
     fn question(

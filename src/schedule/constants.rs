@@ -88,6 +88,12 @@ impl Constants {
         self
     }
 
+    /// Whether a constant has the name.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.values.contains_key(name) || self.sizes.contains_key(name)
+    }
+
     /// What a command declares, if it is one that declares constants.
     ///
     /// # Errors

@@ -307,15 +307,20 @@ impl Maker {
         let operands: Vec<(String, usize)> = operands
             .map(|param| (param.name.clone(), param.dims.len()))
             .collect();
-        // Results that are appended are refused.
-        let calls = !program.calls.is_empty();
-        if operands.is_empty() || !program.formats.is_empty() || calls {
+        // Results that grow are chosen from on CPUs, if none keeps its coordinates.
+        let grows = !program.formats.is_empty();
+        let has = |word: &str| commands.iter().any(|command| command.contains(word));
+        let refused = grows && (has("GPU") || has("once"));
+        if operands.is_empty() || refused || !program.calls.is_empty() {
             return commands;
         }
         let (name, order) = operands[self.below(operands.len())].clone();
         let mut questions = vec!["nnz", "rows", "mean_row"];
         if order > 1 {
             questions.push("cols");
+        }
+        if !has("GPU") {
+            questions.push("threads");
         }
         let (question, limit) = (self.pick(&questions), self.below(8));
         let compare = self.pick(&["<", "<=", ">", "==", "!="]);
@@ -330,8 +335,12 @@ impl Maker {
         } else {
             (other, one)
         };
+        let asked = match question {
+            "threads" => question.to_string(),
+            of_tensor => format!("{of_tensor}({name})"),
+        };
         vec![format!(
-            "choose {{\nwhen {question}({name}) {compare} {limit}: {{\n{one}\n}}\notherwise: {{\n{other}\n}}\n}}"
+            "choose {{\nwhen {asked} {compare} {limit}: {{\n{one}\n}}\notherwise: {{\n{other}\n}}\n}}"
         )]
     }
 

@@ -219,8 +219,8 @@ the outer part of split positions of several levels, counted from the first leve
 In `pos(j, p, A(i,j))` each row has positions of its own: nothing is searched.";
     CHOICE = "E0427", "schedules that the data cannot choose of",
 "`choose` ends a schedule. Its conditions compare nnz(A), rows(A), cols(A), longest_row(A) and mean_row(A) of
-arguments with numbers, constants and sizes; each alternative is a schedule of its own, and the last one
-runs if no condition holds:
+arguments, and the number of threads, with numbers, constants and sizes; each alternative is a schedule of its
+own, and the last one runs if no condition holds:
 
     choose {
       when nnz(A) < 20000: { parallelize(i, CPUVector, NoRaces) }
@@ -228,8 +228,9 @@ runs if no condition holds:
       otherwise: { parallelize(i, CPUThread, NoRaces) }
     }
 
-Callers must see no difference: results are assembled in one way, and not appended. An alternative that fixes a size
-runs for this size only, so the last one fixes none that another leaves open.";
+Callers must see no difference: none of them keeps the coordinates of a result for the next call if others do not, and
+on GPUs none appends. An alternative that fixes a size runs for this size only, so the last one fixes none that
+another leaves open.";
     PARTITION = "E0428", "parts that no operand decides",
 "`partition(i, b, ib, P, nnz)` cuts the rows of an operand into P parts that store equally much. It takes a
 variable of the program over which an operand has a dense level with a compressed one below, as csr has it:
