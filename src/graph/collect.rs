@@ -6,6 +6,7 @@
 //! the way of the result's own order are brought into it first, in the same manner: `C(i,j) =
 //! A(i,j) + A(j,i)`. Both cost what is stored, whatever the extents are.
 
+mod listed;
 mod operands;
 pub(super) mod remarks;
 mod rows;

@@ -17,7 +17,7 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
-use crate::loops::visit::{any, replace_exprs};
+use crate::loops::visit::{any, arrays, replace_exprs};
 use crate::plan::{Keeps, Phase, Workspace};
 use crate::program::ir::ReduceOp;
 
@@ -128,11 +128,16 @@ impl Lowerer<'_> {
         let mut consumer = self.stmt(&workspace.consumer, scope)?;
         let mut levels = self.tensor(workspace.temp).format.levels.iter();
         let searched = |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::Search { array, .. } if *array == row.coordinates);
+        let reads = |stmt: &ir::Stmt| arrays(stmt).contains(&row.coordinates);
+        let merged =
+            |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::While { body, .. } if any(body, &reads));
         let values = match self.tree.phase {
             Phase::Filling => Some(row.values),
-            // What is counted has no values. Tiles find their elements all the same; places are not
-            // asked any more.
-            Phase::Counting => any(&consumer, &searched).then_some(row.places),
+            // What is counted has no values. Tiles, and others beside it, find their elements all the
+            // same; places are not asked any more.
+            Phase::Counting => {
+                (any(&consumer, &searched) || any(&consumer, &merged)).then_some(row.places)
+            }
         };
         if let Some(values) = values.filter(|_| levels.any(|level| level.ordered)) {
             out.push(ir::Stmt::Sort {

@@ -109,7 +109,9 @@ pub(super) fn precompute(
     }
     hoist(graph, at);
     let nest = at.of(graph).clone();
-    graph.list_row(&nest, workspace);
+    if let Some(listed) = graph.with_list(&nest, workspace) {
+        *graph = listed;
+    }
     absent::check(graph, at.of(graph), workspace, span)?;
     graph.script.push(line);
     Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))

@@ -13,8 +13,7 @@ use crate::graph::order::{
 };
 use crate::graph::terms::{reads, rename_expr, replace, root_reduction};
 use crate::graph::{Graph, Loop, Nest};
-use crate::program::ir::{Access, Expr, IndexVar, Role, Statement, Tensor, TensorId, VarId};
-use crate::scalar::Literal;
+use crate::program::ir::{Access, Expr, IndexVar, Role, Statement, Tensor, VarId};
 
 /// Bytes of the largest workspace of a row, as far as sizes tell.
 const MOST_ROW: i64 = 64 << 20;
@@ -307,58 +306,6 @@ impl Graph {
             guards: Vec::new(),
             span: stmt.span,
         });
-    }
-
-    /// Makes a workspace that a schedule put between a sparse result, or a row of one, and what it is of one
-    /// that lists what it holds, where that is such a row: from an array, all of it would be stored.
-    pub fn list_row(&mut self, nest: &Nest, workspace: TensorId) {
-        let written = self.tensor(nest.tensor);
-        let (Some(level), Some(&mode)) =
-            (written.format.levels.last(), written.format.modes.last())
-        else {
-            return;
-        };
-        let (var, ordered) = (nest.lhs[mode], level.ordered);
-        let is_list = written.is_appended() && !level.is_placed();
-        let mut producers = nest.producers.iter();
-        let producer = producers.find(|p| {
-            let mut tags = p.loops.iter().map(|l| &l.tag.parallel);
-            p.tensor == workspace && tags.all(Option::is_none)
-        });
-        let unlisted = producer.and_then(|producer| self.unlisted(producer));
-        let Some(fill) = unlisted.filter(|_| is_list && nest.loop_vars().last() == Some(&var))
-        else {
-            return;
-        };
-        let mut listed = self.clone();
-        let tensor = &mut listed.tensors[workspace.index()];
-        tensor.format = sorted_by(vec![0], written.format.index_bits);
-        tensor.fill = fill;
-        let accesses = sparse_accesses(&listed, &nest.rhs);
-        let mut reads = accesses.iter().filter(|a| a.tensor == workspace);
-        let is_read = |a: &Access| a.subscripts.len() == 1 && a.subscripts[0].as_var() == Some(var);
-        let rest = as_literal(&listed.without(&nest.rhs, &accesses));
-        let is_fill = rest.is_some_and(|value| value.same_value(written.fill));
-        if !reads.all(is_read) || !is_fill {
-            return;
-        }
-        // What is walked alone into what has no order needs none.
-        let alone = accesses.len() == 1 && (!ordered || self.collected.contains(&nest.tensor));
-        for level in &mut listed.tensors[workspace.index()].format.levels {
-            level.ordered = !alone;
-        }
-        listed.collected.push(workspace);
-        *self = listed;
-    }
-
-    /// What a workspace is worth where its nest comes to nothing, if it can list the rest.
-    fn unlisted(&self, producer: &Nest) -> Option<Literal> {
-        let sum = root_reduction(&producer.rhs, producer.op);
-        let body = sum.map_or(&producer.rhs, |(_, _, body)| body);
-        let absent = as_literal(&self.without(body, &sparse_accesses(self, body)))?;
-        let neutral = sum.map(|(op, ..)| op.neutral(body.ty.compute()));
-        let is_neutral = neutral.is_none_or(|neutral| neutral.same_value(absent));
-        (is_neutral && producer.lhs.len() == 1).then_some(absent)
     }
 
     /// Operands that say which elements of a row are asked for at all (masks): the loops would walk them
