@@ -24,6 +24,7 @@ use crate::emit::watch::Watching;
 use crate::files::{self, Staged};
 use crate::loops::ir::Kernel;
 use crate::program::ir::{Function, TensorId};
+use crate::schedule::auto::Statistics;
 use report::{Races, Report, ResultSummary, origin, text, times};
 use std::path::PathBuf;
 
@@ -149,7 +150,10 @@ fn with_data(
     };
     let request = match request.schedule {
         ScheduleChoice::Default => Request {
-            statistics: statistics(&request, bindings, &mut known, &mut reporter.sources)?,
+            statistics: Statistics {
+                threads: args.threads.map(i64::from),
+                ..statistics(&request, bindings, &mut known, &mut reporter.sources)?
+            },
             ..request
         },
         ScheduleChoice::None | ScheduleChoice::Named(_) | ScheduleChoice::Text { .. } => request,

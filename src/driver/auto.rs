@@ -40,10 +40,15 @@ pub(super) fn schedule(
     remarks: &mut Vec<Diagnostic>,
 ) -> (Vec<ast::Command>, Ready) {
     let (found, carried) = searched(function, asked, sources);
-    let Some(last) = found.into_iter().last() else {
+    let mut others = found;
+    let Some(last) = others.pop() else {
         return (Vec::new(), Ready::Nothing);
     };
-    remarks.extend(last.remarks);
+    // What one of several schedules shares out is no loss.
+    remarks.extend(last.remarks.into_iter().filter(|remark| {
+        let mut others = others.iter();
+        others.all(|other| other.remarks.contains(remark))
+    }));
     match (carried, last.lowered) {
         (Some((commands, chosen)), _) => (commands, Ready::Chosen(Box::new(chosen))),
         (None, Some(built)) => (last.commands, Ready::Lowered(Box::new(built))),
@@ -136,8 +141,7 @@ fn searched(
         return (Vec::new(), None);
     };
     let ranges = choice::assumed(&graph, (target, statistics));
-    let several = ranges.len() > 1 && !choice::appends(&graph);
-    if !several {
+    if ranges.len() == 1 {
         let found = one(&graph, (target, statistics), (None, false), sources);
         return (vec![found], None);
     }
@@ -241,6 +245,7 @@ pub fn statistics(function: &Function, bound: &Bound, profile: &Arc<Profile>) ->
         sizes: bound.sizes.iter().map(named).collect(),
         stored: stored.collect(),
         longest: longest.collect(),
+        threads: None,
         profile: Arc::clone(profile),
     }
 }

@@ -23,20 +23,6 @@ pub const MISSED: &[Missed] = &[
         why: "which product comes first, f and h decide, and no versions are made to choose from at run time",
     },
     Missed {
-        program: "sparse_chain",
-        data: "band",
-        known: ALWAYS,
-        ratio: 3.07,
-        why: "no workspace is sparse, and a dense one would be walked from end to end for each row",
-    },
-    Missed {
-        program: "sparse_chain",
-        data: "power law",
-        known: ALWAYS,
-        ratio: 1.98,
-        why: "no workspace is sparse, and a dense one would be walked from end to end for each row",
-    },
-    Missed {
         program: "triangles",
         data: "",
         known: ALWAYS,

@@ -4,7 +4,7 @@ use super::{Found, Target};
 use crate::diagnostic::Sources;
 use crate::driver::choice::{Chosen, Setting, alternatives, build_all};
 use crate::graph::Graph;
-use crate::plan::{self, Made};
+use crate::lower::conditions::THREADS;
 use crate::program;
 use crate::program::ir::{Function, Role, SizeExpr};
 use crate::schedule::auto::{self, Asked, Question, Range, Statistics};
@@ -25,10 +25,13 @@ pub(super) fn assumed(
         asked.extend(nests.filter_map(|nest| auto::for_cpus(graph, nest, statistics).asked));
         asked.retain(|asked| can_be_asked(&graph.function, asked.question));
     }
-    // Of several things how long rows are matters most.
-    let of_rows = |asked: &&Asked| matches!(asked.question, Question::MeanRow(_));
-    let most = asked.iter().find(of_rows).or(asked.first());
-    let Some(question) = most.map(|asked| asked.question) else {
+    // Of several things whether threads share the loops matters most, then how long rows are.
+    let rank = |asked: &&Asked| match asked.question {
+        Question::Threads => 0,
+        Question::MeanRow(_) => 1,
+        Question::Size(_) => 2,
+    };
+    let Some(question) = asked.iter().min_by_key(rank).map(|asked| asked.question) else {
         return vec![(None, statistics.clone())];
     };
     asked.retain(|asked| asked.question == question);
@@ -53,6 +56,7 @@ pub(super) fn assumed(
                 let name = graph.tensor(matrix).name.clone();
                 assumed.stored.insert(name, stored);
             }
+            Question::Threads => assumed.threads = Some(value),
         }
         assumed
     };
@@ -69,6 +73,8 @@ pub(super) fn assumed(
 fn can_be_asked(function: &Function, question: Question) -> bool {
     match question {
         Question::Size(_) => true,
+        // A size of this name is meant by conditions.
+        Question::Threads => function.sizes.iter().all(|size| size.name != THREADS),
         Question::MeanRow(matrix) => match function.tensors.get(matrix.index()).map(|t| t.role) {
             Some(Role::Input | Role::InOut) => true,
             Some(Role::Result | Role::Temporary) | None => false,
@@ -81,6 +87,7 @@ fn words(function: &Function, question: Question) -> String {
     let size = match question {
         Question::Size(size) => size,
         Question::MeanRow(matrix) => return format!("mean_row({})", function.tensor(matrix).name),
+        Question::Threads => return THREADS.to_string(),
     };
     let is_argument = |role: Role| match role {
         Role::Input | Role::InOut | Role::Result => true,
@@ -98,18 +105,6 @@ fn words(function: &Function, question: Question) -> String {
     found
         .next()
         .unwrap_or_else(|| function.size(size).name.clone())
-}
-
-/// Whether a result grows: such kernels are not chosen from.
-pub(super) fn appends(graph: &Graph) -> bool {
-    let grows = |made: &Made| match made {
-        Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread(_) => true,
-        Made::Placed | Made::Follows(..) => false,
-    };
-    let plan = plan::plan(graph, graph.function.span).ok().flatten();
-    let made = plan.iter().flat_map(|plan| &plan.trees);
-    made.flat_map(|tree| &tree.made)
-        .any(|(_, made)| grows(made))
 }
 
 /// The schedules under `choose`.

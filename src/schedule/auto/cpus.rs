@@ -4,10 +4,11 @@
 use super::nests;
 use super::plan::Best;
 use super::{
-    Script, Scripts, Statistics, Writer, in_threads, in_vectors, rows, shapes, threads, tiles,
+    Asked, Question, Range, Script, Scripts, Statistics, Writer, in_threads, in_vectors, rows,
+    shapes, threads, tiles,
 };
 use crate::graph::print::expr_text;
-use crate::graph::terms::root_reduction;
+use crate::graph::terms::{reduces, root_reduction};
 use crate::graph::tree::groups;
 use crate::graph::{Graph, Nest, pattern};
 use crate::plan;
@@ -24,6 +25,8 @@ const ACROSS: &str =
     "what loops go across is read in tiles: lines of memory are used up while they are near";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
+const COUNTED: &str =
+    "so many threads count what rows hold and fill them in less time than one appends";
 const ROW: &str = "a row that others are merged with again and again stands in a workspace";
 const KEPT: &str =
     "a result that stores what an operand stores keeps its coordinates from call to call";
@@ -62,11 +65,24 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     let first = tiled.as_ref().and_then(|tiled| tiled.first.as_ref());
     let shared = first.map(in_threads);
     if !pattern::appended(graph, nest).is_empty() {
-        return Scripts {
-            scripts: appending(writer, threads, shared, &cut),
-            // Data do not choose between schedules that append.
-            asked: None,
-        };
+        let counted = counted(writer);
+        let pays = |&(least, _): &(i64, String)| statistics.threads.is_some_and(|n| n >= least);
+        let asked = counted.as_ref().filter(|_| statistics.threads.is_none());
+        let asked = asked.map(|&(least, _)| Asked {
+            question: Question::Threads,
+            ranges: vec![Range::From(least)],
+        });
+        let steps = rows_in_steps(writer, statistics);
+        let mut scripts = Vec::new();
+        if let Some((_, shared_out)) = counted.filter(pays) {
+            scripts.extend(first.and_then(|first| cut(&[Some(in_threads(first))])));
+            scripts.extend(steps.iter().map(|steps| steps.with(&shared_out)));
+            scripts.push(script(COUNTED, vec![shared_out]));
+        }
+        scripts.extend(appending(writer, threads, shared, &cut));
+        // Behind what is refused because threads do not append, for which a note says why.
+        scripts.extend(steps);
+        return Scripts { scripts, asked };
     }
     let once = once(graph, nest);
     let (in_steps, serial) = planned(writer, best.as_ref(), statistics, once.as_ref());
@@ -137,9 +153,31 @@ fn script(rule: &'static str, commands: Vec<String>) -> Script {
     }
 }
 
-/// Scripts for a nest that appends. To count first costs one thread more than a few of them gain
-/// (`BENCHMARKS.md`), and how many there are is not known here: so it stays serial, and a note says what could be
-/// done. `cut` gives the tiles, with more commands.
+/// From how many threads on a nest that appends is shared out, which counts what its rows hold first
+/// (`BENCHMARKS.md`), and by which command; `None` where nothing is counted, or nobody counts in any case.
+fn counted(writer: &Writer) -> Option<(i64, String)> {
+    let (graph, nest, cpu) = (writer.graph, writer.nest, &writer.profile.cpu);
+    let outermost = nest.loops.first()?.var;
+    if is_spread(graph, nest) || !writer.is_left(outermost) {
+        return None;
+    }
+    let name = writer.name(outermost);
+    let mut is_product = false;
+    nest.visit(&mut |own| is_product |= !reduces(&own.rhs).is_empty());
+    Some(match is_product {
+        true => (
+            cpu.product_threads,
+            format!(
+                "parallelize({name}, CPUThread(dynamic, {}), NoRaces)",
+                cpu.rows_at_once
+            ),
+        ),
+        false => (cpu.merge_threads, in_threads(&name)),
+    })
+}
+
+/// Scripts for a nest that appends, in one thread where counting first costs more than threads gain.
+/// `cut` gives the tiles, with more commands.
 fn appending(
     writer: &Writer,
     threads: String,
@@ -159,6 +197,21 @@ fn appending(
     }
     all.extend(cut(&[]));
     all
+}
+
+/// The rows of a result in steps: sums that are taken before other factors are met, in workspaces that list what they
+/// hold.
+fn rows_in_steps(writer: &Writer, statistics: &Statistics) -> Option<Script> {
+    let best = nests::best_of_rows(writer, statistics)?;
+    let planned = best.planned(writer, statistics)?;
+    Some(Script {
+        rule: in_steps(planned.gain).into(),
+        commands: planned.commands,
+    })
+}
+
+fn in_steps(gain: f64) -> String {
+    format!("sums are taken before other factors are met: some {gain:.1} times cheaper by estimate")
 }
 
 /// Commands for the loops inside of an operand's blocks.
@@ -266,12 +319,13 @@ fn planned(
     let Some(planned) = best.and_then(|best| best.planned(writer, statistics)) else {
         return Plans::default();
     };
-    let what = if planned.in_steps {
-        "sums are taken before other factors are met"
-    } else {
-        "the innermost loop goes along what stands side by side"
+    let rule = match planned.in_steps {
+        true => in_steps(planned.gain),
+        false => format!(
+            "the innermost loop goes along what stands side by side: some {:.1} times cheaper by estimate",
+            planned.gain
+        ),
     };
-    let rule = format!("{what}: some {:.1} times cheaper by estimate", planned.gain);
     let mut commands = planned.commands;
     commands.extend(once.cloned());
     // Lanes need loops that visit everything: the graph refuses others, and the script without them is next.

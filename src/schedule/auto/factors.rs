@@ -40,6 +40,36 @@ impl Product {
     /// `None` if the nest is something else than loops around one reduction, or
     /// its loops search a sparse operand.
     pub(super) fn of(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Option<Self> {
+        let all = graph.tensor(nest.tensor).format.order();
+        Self::of_levels(graph, nest, all, statistics)
+    }
+
+    /// The same of a result whose rows its nest collects, in the loops that it has in all.
+    pub(super) fn of_rows(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Option<Self> {
+        let [row] = nest.producers.as_slice() else {
+            return None;
+        };
+        let collects = graph.collected.contains(&row.tensor) && row.producers.is_empty();
+        let (last, outer) = nest.loops.split_last()?;
+        if !collects || row.lhs != [last.var] || !row.loops.iter().any(|l| l.var == last.var) {
+            return None;
+        }
+        let whole = Nest {
+            rhs: row.rhs.clone(),
+            loops: [outer, &row.loops].concat(),
+            producers: Vec::new(),
+            ..nest.clone()
+        };
+        Self::of_levels(graph, &whole, outer.len(), statistics)
+    }
+
+    /// The result has so many levels outside of its sums, as far as it stores these.
+    fn of_levels(
+        graph: &Graph,
+        nest: &Nest,
+        outside_sums: usize,
+        statistics: &Statistics,
+    ) -> Option<Self> {
         let sums = reduces(&nest.rhs);
         let [sum] = sums.as_slice() else { return None };
         let ExprKind::Reduce {
@@ -96,7 +126,7 @@ impl Product {
         // What a result stores, or adds to its sum, has its loops outside the sum's.
         let format = &graph.tensor(nest.tensor).format;
         let last = format.levels.iter().rposition(|level| !level.is_full());
-        let stored = &format.modes[..last.map_or(0, |last| last + 1)];
+        let stored = &format.modes[..last.map_or(0, |last| last + 1).min(outside_sums)];
         let stored: Vec<VarId> = stored.iter().map(|&mode| nest.lhs[mode]).collect();
         let stored = places(&vars, &stored)?;
         let last = format.modes.last().map(|&mode| nest.lhs[mode]);

@@ -36,6 +36,15 @@ pub struct Script {
     pub commands: Vec<String>,
 }
 
+impl Script {
+    /// The same with a command behind.
+    fn with(&self, command: &str) -> Self {
+        let mut script = self.clone();
+        script.commands.push(command.to_string());
+        script
+    }
+}
+
 /// The scripts of one statement, best first.
 #[derive(Debug, Default)]
 pub struct Scripts {
@@ -57,6 +66,8 @@ pub enum Question {
     Size(SizeId),
     /// The elements that a matrix stores for each of its rows.
     MeanRow(TensorId),
+    /// How many threads share loops.
+    Threads,
 }
 
 /// What is told apart of a size.
@@ -90,7 +101,11 @@ impl Range {
 #[must_use]
 pub fn asks(graph: &Graph) -> bool {
     let unknown = Statistics::default();
-    let sized = |nest| for_cpus(graph, nest, &unknown).asked.is_some();
+    let by_data = |asked: Asked| match asked.question {
+        Question::Size(_) | Question::MeanRow(_) => true,
+        Question::Threads => false,
+    };
+    let sized = |nest| for_cpus(graph, nest, &unknown).asked.is_some_and(by_data);
     let mut nests = graph.nests.iter();
     nests.any(|nest| nests::asks(graph, nest) || sized(nest))
 }

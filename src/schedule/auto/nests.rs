@@ -9,7 +9,7 @@
 //! limits here and in [`super::factors`]; the cost is steps, reads at the innermost loop, and what
 //! is cleared, by [`super::estimate`]. Plans that win little are left to measurement.
 
-use super::estimate::{Around, Factor, Loops};
+use super::estimate::{Around, Factor, Loops, Stored};
 use super::factors::{Product, loops};
 use super::plan::{ABOUT, Best, Lanes, Of, Plan, Split};
 use super::profile::Estimate;
@@ -24,6 +24,17 @@ const MOST_TASKS: usize = 3_000;
 /// The loops of a nest's product, some sums taken before others if that costs less than one nest.
 pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
     let product = Product::of(writer.graph, writer.nest, statistics)?;
+    Some(search(writer, product, false))
+}
+
+/// The same of a result whose rows its nest collects. Workspaces list what they hold, as such rows do
+/// ([`Graph::with_list`]).
+pub(super) fn best_of_rows(writer: &Writer, statistics: &Statistics) -> Option<Best> {
+    let product = Product::of_rows(writer.graph, writer.nest, statistics)?;
+    Some(search(writer, product, true))
+}
+
+fn search(writer: &Writer, product: Product, lists: bool) -> Best {
     let written: Vec<usize> = (0..product.vars.len()).collect();
     let all: Vec<usize> = (0..product.factors.len()).collect();
     let mut search = Search {
@@ -31,6 +42,7 @@ pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
         extents: &product.extents,
         left: product.result.vars,
         in_parts: product.in_parts,
+        lists,
         factors: product.factors.clone(),
         known: BTreeMap::new(),
     };
@@ -54,19 +66,21 @@ pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
     }
     let (plan, order) = best.unwrap_or((Rc::new(Plan::of_one_nest(one_nest)), written));
     let gain = one_nest / plan.cost;
-    Some(Best {
+    Best {
         product,
         plan,
         order,
         gain,
         least_gain: writer.profile.estimate.gain,
-    })
+    }
 }
 
 /// Whether sizes and what operands store may decide how the nest is planned: some of the factors
 /// have a sum of their own.
 pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
-    let Some(product) = Product::of(graph, nest, &Statistics::default()) else {
+    let unknown = Statistics::default();
+    let own = Product::of(graph, nest, &unknown);
+    let Some(product) = own.or_else(|| Product::of_rows(graph, nest, &unknown)) else {
         return false;
     };
     let of = |chosen: usize, taken: bool| {
@@ -86,6 +100,8 @@ struct Search<'p> {
     left: Loops,
     /// Some factors may be summed before others are met.
     in_parts: bool,
+    /// Workspaces list what they hold.
+    lists: bool,
     /// Those of the program, and workspaces: each once.
     factors: Vec<Factor>,
     known: BTreeMap<Task, Known>,
@@ -221,6 +237,44 @@ impl Search<'_> {
         (found.cost < limit).then_some(found)
     }
 
+    /// What it costs to clear an element of a workspace of so many.
+    fn clearing(&self, elements: f64) -> f64 {
+        match elements <= self.profile.near_elements {
+            true => self.profile.clear,
+            false => self.profile.clear_far,
+        }
+    }
+
+    /// A workspace that lists what these loops come to, and what it costs to look each of their products up; `None`
+    /// if it would be a row of the result or full, or has more loops than a list.
+    fn list(
+        &self,
+        factors: &[usize],
+        producing: &[usize],
+        (over, result): (&[usize], &Factor),
+        open: Loops,
+    ) -> Option<(Factor, f64)> {
+        let [at] = *over else { return None };
+        let stores = |&f: &usize| {
+            let mut levels = self.factors[f].levels.iter();
+            levels.any(|level| level.at == at && level.children.is_some())
+        };
+        if !factors.iter().any(stores) {
+            return None;
+        }
+        let (inside, _) = self.walk(factors, producing, open);
+        let held = (inside.runs / self.profile.merges).min(self.extents[at]);
+        let levels = vec![Stored {
+            at,
+            children: Some(held),
+        }];
+        let list = Factor {
+            levels,
+            ..workspace(over)
+        };
+        (result.vars >> at & 1 == 0).then_some((list, inside.runs * self.profile.next))
+    }
+
     /// Takes some factors into a workspace inside `depth` loops, if that costs less than `most`.
     fn split(
         &mut self,
@@ -251,15 +305,14 @@ impl Search<'_> {
             .collect();
         let elements: f64 = over.iter().map(|&at| self.extents[at]).product();
         let (inside, cost) = self.walk(factors, outer, open);
-        let clear = match elements <= self.profile.near_elements {
-            true => self.profile.clear,
-            false => self.profile.clear_far,
+        let (held, making) = match self.lists {
+            true => self.list(&numbers(own), &producing, (&over, result), inside.open)?,
+            false => (workspace(&over), elements * self.clearing(elements)),
         };
-        let cost = cost + inside.runs * elements * clear;
+        let cost = cost + inside.runs * making;
         if elements > self.profile.most_elements || cost >= most {
             return None;
         }
-        let held = workspace(&over);
         let left = (most - cost) / inside.runs;
         let produced = self.plan((&numbers(own), &held), &producing, inside.open, left)?;
         let mut read = numbers(rest);
@@ -294,7 +347,7 @@ impl Search<'_> {
         let mut splits = vec![Split {
             factors: own.iter().map(|&n| Of::Given(n)).collect(),
             is_first,
-            lanes: match innermost {
+            lanes: match innermost && !self.lists {
                 true if is_first && over.len() > 1 => Lanes::Own,
                 true if !is_first && is_kept && consuming.last() == last => Lanes::Both,
                 true if !is_first && !is_named => Lanes::Own,

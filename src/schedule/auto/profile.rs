@@ -54,6 +54,12 @@ pub struct Cpu {
     pub shared_iterations: i64,
     /// What one nest in threads is taken to gain over a plan without them.
     pub threads_gain: f64,
+    /// Threads from which on it pays to count what they append first: products, whose counts need no
+    /// sums and no order, and merges, which count nearly what they store.
+    pub product_threads: i64,
+    pub merge_threads: i64,
+    /// Rows of a product that a thread takes at a time: some take long.
+    pub rows_at_once: i64,
 }
 
 impl Default for Cpu {
@@ -76,6 +82,9 @@ impl Default for Cpu {
             near_bytes: 1 << 21,
             shared_iterations: 8,
             threads_gain: 8.0,
+            product_threads: 2,
+            merge_threads: 4,
+            rows_at_once: 64,
         }
     }
 }
@@ -176,6 +185,8 @@ pub struct Estimate {
     pub near_elements: f64,
     /// Elements of a workspace, more than which would hardly pay.
     pub most_elements: f64,
+    /// How many products that a workspace collects come to one element.
+    pub merges: f64,
     /// How many times dearer one nest must be than a plan.
     pub gain: f64,
     /// Iterations of an innermost loop that no order of loops makes faster.
@@ -198,6 +209,7 @@ impl Default for Estimate {
             clear_far: 4.0,
             near_elements: 4_096.0,
             most_elements: 8.0e6,
+            merges: 2.0,
             gain: 1.5,
             few: 16.0,
         }

@@ -16,6 +16,8 @@ pub struct Statistics {
     pub stored: BTreeMap<String, Vec<u64>>,
     /// The most elements below one coordinate of the outermost level.
     pub longest: BTreeMap<String, u64>,
+    /// How many threads a call has.
+    pub threads: Option<i64>,
     pub profile: Arc<Profile>,
 }
 
