@@ -3,8 +3,8 @@
 mod support;
 
 use std::process::Command;
-use support::corpus::{check, files, listed, programs};
-use support::{compile, parse, root, words};
+use support::corpus::{check, files, is_in_share, listed, programs};
+use support::{Case, compile, parse, root, words};
 
 /// As sparsec schedules by itself, and in one thread.
 const CUDA: [&str; 2] = ["--target", "cuda"];
@@ -22,14 +22,20 @@ fn readings_that_peers_get_wrong() {
 
 #[test]
 fn sparse_corpus() {
-    check(&listed(&CUDA));
+    check(&shared(listed(&CUDA)));
 }
 
 #[test]
 fn serial_kernels() {
     let mut cases = programs("testdata/corpus", &SERIAL);
     cases.extend(programs("testdata/programs", &SERIAL));
-    check(&cases);
+    check(&shared(cases));
+}
+
+/// Those of many cases that this run takes.
+fn shared(mut cases: Vec<Case>) -> Vec<Case> {
+    cases.retain(|case| is_in_share(&case.text));
+    cases
 }
 
 /// What sparsec schedules by itself runs in more than one thread.

@@ -16,7 +16,8 @@ use std::sync::OnceLock;
 /// be seen as every thread's.
 const CHECKED: &[&str] = &[
     "-O1",
-    "-g",
+    // Lines and names of functions are all that is asked for.
+    "-g1",
     "-fsanitize=thread,bounds",
     "--param=tsan-distinguish-volatile=1",
     "-fno-tree-loop-im",

@@ -53,10 +53,24 @@ pub fn case(
     let mut cases = Vec::new();
     cases.extend(one(args, target, &runs));
     // Where sparsec has chosen the schedule, the plain loops are another kernel.
-    if cases.iter().any(|case| case.compiled.is_automatic) && target.is_empty() {
+    let is_found = cases.iter().any(|case| case.compiled.is_automatic);
+    if is_found && target.is_empty() && is_in_share(&args.join(" ")) {
         cases.extend(one(args, &["--no-schedule"], &runs));
     }
     cases
+}
+
+/// Whether this run takes a case that says little which others do not: all of them, unless
+/// `SPARSEC_SHARE=n` asks for one of n, others by each `SPARSEC_TABLE_SEED`.
+pub fn is_in_share(case: &str) -> bool {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    let seed = number("SPARSEC_TABLE_SEED").unwrap_or(1);
+    // FNV-1a: the same on all machines.
+    let bytes = case.bytes().chain(seed.to_le_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    number("SPARSEC_SHARE").is_none_or(|n| (hash >> 16) % n.max(1) == 0)
 }
 
 fn one(
