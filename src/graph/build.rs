@@ -47,6 +47,7 @@ impl Graph {
         let mut graph = Graph {
             function: Rc::clone(function),
             whole,
+            arrays: false,
             tensors: stored.tensors.clone(),
             vars: stored.vars.clone(),
             provenance: super::Provenance::default(),

@@ -60,6 +60,8 @@ pub struct Graph {
     pub function: Rc<Function>,
     /// The statements whose sparse results no workspace collects row by row: a schedule is such that none can.
     pub whole: Vec<usize>,
+    /// Workspaces that sums read have a place for each coordinate: a schedule is such that none can be a list.
+    pub arrays: bool,
     /// The function's tensors, then the workspaces that the graph added.
     pub tensors: Vec<Tensor>,
     /// The function's variables, then those that run over all of a result of which a statement

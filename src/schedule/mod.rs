@@ -145,6 +145,8 @@ struct Entry {
     apply: fn(Graph, &Arguments) -> Result<Graph, Diagnostic>,
     /// It says in which order loops stand.
     orders: bool,
+    /// It puts workspaces between loops.
+    makes_workspaces: bool,
 }
 
 impl Entry {
@@ -156,11 +158,17 @@ impl Entry {
             names,
             apply,
             orders: false,
+            makes_workspaces: false,
         }
     }
 
     const fn ordering(mut self) -> Self {
         self.orders = true;
+        self
+    }
+
+    const fn with_workspaces(mut self) -> Self {
+        self.makes_workspaces = true;
         self
     }
 
@@ -183,9 +191,9 @@ const COMMANDS: &[Entry] = &[
     Entry::new(&["parallelize"], parallelize::apply),
     Entry::new(&["partition"], partition::apply),
     Entry::new(&["pos"], pos::apply),
-    Entry::new(&["precompute"], precompute::apply),
+    Entry::new(&["precompute"], precompute::apply).with_workspaces(),
     Entry::new(&["prefetch"], prefetch::apply),
-    Entry::new(&["promote"], promote::apply),
+    Entry::new(&["promote"], promote::apply).with_workspaces(),
     Entry::new(&["reorder", "order"], reorder::apply).ordering(),
     Entry::new(&["shift"], shift::apply),
     Entry::new(&["skew"], skew::apply),
@@ -219,7 +227,30 @@ pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnos
     applied(graph, commands, settings).map_err(|refused| refused.errors)
 }
 
+/// Where a later command is such that a workspace which sums read cannot list what it holds, it is an array.
 fn applied(graph: Graph, commands: &[Command], settings: &Settings) -> Result<Graph, Refused> {
+    let makes = |command: &Command| {
+        let Command::Call { name, .. } = command else {
+            return false;
+        };
+        Entry::of(name).is_some_and(|entry| entry.makes_workspaces)
+    };
+    if !commands.iter().any(makes) {
+        return in_turn(graph, commands, settings);
+    }
+    in_turn(graph.clone(), commands, settings).or_else(|refused| {
+        let arrays = Graph {
+            arrays: true,
+            ..graph
+        };
+        in_turn(arrays, commands, settings).map_err(|other| match other.at > refused.at {
+            true => other,
+            false => refused,
+        })
+    })
+}
+
+fn in_turn(graph: Graph, commands: &[Command], settings: &Settings) -> Result<Graph, Refused> {
     let mut graph = graph;
     // The memory of a launch is there before it.
     graph.follows_appended = settings.target.properties().allocates;

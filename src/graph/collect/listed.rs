@@ -25,7 +25,11 @@ impl Graph {
         tensor.format = sorted_by(vec![0], written.format.index_bits);
         tensor.fill = fill;
         let row = listed.as_row(nest, workspace);
-        let ordered = row.or_else(|| listed.as_factor(nest, producer, workspace))?;
+        let ordered = match row {
+            Some(ordered) => ordered,
+            None if self.arrays => return None,
+            None => listed.as_factor(nest, producer, workspace)?,
+        };
         for level in &mut listed.tensors[workspace.index()].format.levels {
             level.ordered = ordered;
         }
