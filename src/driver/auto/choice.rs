@@ -6,7 +6,7 @@ use crate::driver::choice::{Chosen, Setting, alternatives, build_all};
 use crate::graph::Graph;
 use crate::lower::conditions::THREADS;
 use crate::program;
-use crate::program::ir::{Function, Role, SizeExpr};
+use crate::program::ir::{Function, Role, SizeExpr, SizeId};
 use crate::schedule::auto::{self, Asked, Question, Range, Statistics};
 use crate::syntax::{self, ast};
 
@@ -27,7 +27,7 @@ pub(super) fn assumed(
     }
     // Of several things whether threads share the loops matters most, then how long rows are.
     let rank = |asked: &&Asked| match asked.question {
-        Question::Threads => 0,
+        Question::Threads(_) => 0,
         Question::MeanRow(_) => 1,
         Question::Size(_) => 2,
     };
@@ -35,7 +35,10 @@ pub(super) fn assumed(
         return vec![(None, statistics.clone())];
     };
     asked.retain(|asked| asked.question == question);
-    let words = words(&graph.function, question);
+    let (words, besides) = (
+        words(&graph.function, question),
+        besides(&graph.function, question),
+    );
     let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
     // How long sums are matters less than how long rows are.
     if ranges.iter().any(|range| matches!(range, Range::From(_))) {
@@ -56,14 +59,17 @@ pub(super) fn assumed(
                 let name = graph.tensor(matrix).name.clone();
                 assumed.stored.insert(name, stored);
             }
-            Question::Threads => assumed.threads = Some(value),
+            Question::Threads(_) => assumed.threads = Some(value),
         }
         assumed
     };
     // What is shorter than all of them.
     let rest = ranges.last().map_or(1, |last| last.examples().1);
     let mut all: Vec<_> = (ranges.iter())
-        .map(|range| (Some(range.condition(&words)), of(range.examples().0)))
+        .map(|range| {
+            let condition = format!("{}{besides}", range.condition(&words));
+            (Some(condition), of(range.examples().0))
+        })
         .collect();
     all.push((None, of(rest)));
     all
@@ -74,7 +80,7 @@ fn can_be_asked(function: &Function, question: Question) -> bool {
     match question {
         Question::Size(_) => true,
         // A size of this name is meant by conditions.
-        Question::Threads => function.sizes.iter().all(|size| size.name != THREADS),
+        Question::Threads(_) => function.sizes.iter().all(|size| size.name != THREADS),
         Question::MeanRow(matrix) => match function.tensors.get(matrix.index()).map(|t| t.role) {
             Some(Role::Input | Role::InOut) => true,
             Some(Role::Result | Role::Temporary) | None => false,
@@ -87,8 +93,23 @@ fn words(function: &Function, question: Question) -> String {
     let size = match question {
         Question::Size(size) => size,
         Question::MeanRow(matrix) => return format!("mean_row({})", function.tensor(matrix).name),
-        Question::Threads => return THREADS.to_string(),
+        Question::Threads(_) => return THREADS.to_string(),
     };
+    of_size(function, size)
+}
+
+/// What has to hold in each range.
+fn besides(function: &Function, question: Question) -> String {
+    match question {
+        Question::Threads(Some((size, least))) => {
+            format!(" && {} >= {least}", of_size(function, size))
+        }
+        Question::Threads(None) | Question::Size(_) | Question::MeanRow(_) => String::new(),
+    }
+}
+
+/// A size as conditions name it.
+fn of_size(function: &Function, size: SizeId) -> String {
     let is_argument = |role: Role| match role {
         Role::Input | Role::InOut | Role::Result => true,
         Role::Temporary => false,

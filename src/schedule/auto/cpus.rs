@@ -12,7 +12,7 @@ use crate::graph::terms::{reduces, root_reduction};
 use crate::graph::tree::groups;
 use crate::graph::{Graph, Nest, pattern};
 use crate::plan;
-use crate::program::ir::{Role, SizeExpr, VarId};
+use crate::program::ir::{Role, SizeExpr, SizeId, VarId};
 
 const THREADS: &str =
     "threads share the outermost loop, if its iterations write different elements";
@@ -65,19 +65,19 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     let first = tiled.as_ref().and_then(|tiled| tiled.first.as_ref());
     let shared = first.map(in_threads);
     if !pattern::appended(graph, nest).is_empty() {
-        let counted = counted(writer);
-        let pays = |&(least, _): &(i64, String)| statistics.threads.is_some_and(|n| n >= least);
+        let counted = counted(writer, statistics);
+        let pays = |counted: &Counted| statistics.threads.is_some_and(|n| n >= counted.threads);
         let asked = counted.as_ref().filter(|_| statistics.threads.is_none());
-        let asked = asked.map(|&(least, _)| Asked {
-            question: Question::Threads,
-            ranges: vec![Range::From(least)],
+        let asked = asked.map(|counted| Asked {
+            question: Question::Threads(counted.rows),
+            ranges: vec![Range::From(counted.threads)],
         });
         let steps = rows_in_steps(writer, statistics);
         let mut scripts = Vec::new();
-        if let Some((_, shared_out)) = counted.filter(pays) {
+        if let Some(counted) = counted.filter(pays) {
             scripts.extend(first.and_then(|first| cut(&[Some(in_threads(first))])));
-            scripts.extend(steps.iter().map(|steps| steps.with(&shared_out)));
-            scripts.push(script(COUNTED, vec![shared_out]));
+            scripts.extend(steps.iter().map(|steps| steps.with(&counted.command)));
+            scripts.push(script(COUNTED, vec![counted.command]));
         }
         scripts.extend(appending(writer, threads, shared, &cut));
         // Behind what is refused because threads do not append, for which a note says why.
@@ -153,9 +153,17 @@ fn script(rule: &'static str, commands: Vec<String>) -> Script {
     }
 }
 
-/// From how many threads on a nest that appends is shared out, which counts what its rows hold first
-/// (`BENCHMARKS.md`), and by which command; `None` where nothing is counted, or nobody counts in any case.
-fn counted(writer: &Writer) -> Option<(i64, String)> {
+/// A nest that appends whose iterations are shared out: they count what they append first.
+struct Counted {
+    command: String,
+    /// From how many threads on that pays (`BENCHMARKS.md`).
+    threads: i64,
+    /// The size that says how many iterations there are, and from which on it pays, where that is not known.
+    rows: Option<(SizeId, i64)>,
+}
+
+/// How a nest that appends is shared out; `None` where that never pays, or nobody counts in any case.
+fn counted(writer: &Writer, statistics: &Statistics) -> Option<Counted> {
     let (graph, nest, cpu) = (writer.graph, writer.nest, &writer.profile.cpu);
     let outermost = nest.loops.first()?.var;
     if is_spread(graph, nest) || !writer.is_left(outermost) {
@@ -164,15 +172,26 @@ fn counted(writer: &Writer) -> Option<(i64, String)> {
     let name = writer.name(outermost);
     let mut is_product = false;
     nest.visit(&mut |own| is_product |= !reduces(&own.rhs).is_empty());
-    Some(match is_product {
-        true => (
-            cpu.product_threads,
-            format!(
-                "parallelize({name}, CPUThread(dynamic, {}), NoRaces)",
-                cpu.rows_at_once
-            ),
-        ),
-        false => (cpu.merge_threads, in_threads(&name)),
+    let (command, threads, least) = match is_product {
+        true => {
+            let unit = format!("CPUThread(dynamic, {})", cpu.rows_at_once);
+            let command = format!("parallelize({name}, {unit}, NoRaces)");
+            (command, cpu.product_threads, cpu.product_rows)
+        }
+        false => (in_threads(&name), cpu.merge_threads, cpu.merged_rows),
+    };
+    let rows = match (
+        statistics.extent(graph, outermost),
+        graph.static_range(outermost),
+    ) {
+        (Some(rows), _) if rows < least => return None,
+        (None, Some((SizeExpr::Const(0), SizeExpr::Size(size)))) => Some((*size, least)),
+        (Some(_) | None, _) => None,
+    };
+    Some(Counted {
+        command,
+        threads,
+        rows,
     })
 }
 

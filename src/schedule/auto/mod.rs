@@ -66,8 +66,8 @@ pub enum Question {
     Size(SizeId),
     /// The elements that a matrix stores for each of its rows.
     MeanRow(TensorId),
-    /// How many threads share loops.
-    Threads,
+    /// How many threads share loops, and whether there is enough to share: at least so many values of a size.
+    Threads(Option<(SizeId, i64)>),
 }
 
 /// What is told apart of a size.
@@ -103,7 +103,7 @@ pub fn asks(graph: &Graph) -> bool {
     let unknown = Statistics::default();
     let by_data = |asked: Asked| match asked.question {
         Question::Size(_) | Question::MeanRow(_) => true,
-        Question::Threads => false,
+        Question::Threads(_) => false,
     };
     let sized = |nest| for_cpus(graph, nest, &unknown).asked.is_some_and(by_data);
     let mut nests = graph.nests.iter();

@@ -58,8 +58,11 @@ pub struct Cpu {
     /// sums and no order, and merges, which count nearly what they store.
     pub product_threads: i64,
     pub merge_threads: i64,
-    /// Rows of a product that a thread takes at a time: some take long.
+    /// Rows of a product that a thread takes at a time, since some take long; and how many rows, of products and of
+    /// what is merged, are worth threads.
     pub rows_at_once: i64,
+    pub product_rows: i64,
+    pub merged_rows: i64,
 }
 
 impl Default for Cpu {
@@ -84,7 +87,9 @@ impl Default for Cpu {
             threads_gain: 8.0,
             product_threads: 2,
             merge_threads: 4,
-            rows_at_once: 64,
+            rows_at_once: 16,
+            product_rows: 500,
+            merged_rows: 10_000,
         }
     }
 }
