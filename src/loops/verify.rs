@@ -76,7 +76,7 @@ struct Verifier<'k> {
     at: usize,
     /// How many lists of statements are around.
     depth: u32,
-    /// How many of them, from the outermost but the kernel's own, are of tests that choose from kernels.
+    /// How many of them are of tests: where only those and the kernel's own are around, kernels are chosen from.
     tests: u32,
     /// Capacities of the region around.
     rooms: BTreeSet<VarId>,
@@ -172,13 +172,10 @@ impl Verifier<'_> {
                 otherwise,
             } => {
                 self.condition(cond);
-                let around = self.tests;
-                if self.depth == around + 1 {
-                    self.tests += 1;
-                }
+                self.tests += 1;
                 self.stmts(then);
                 self.stmts(otherwise);
-                self.tests = around;
+                self.tests -= 1;
             }
             Stmt::Alloc { count, .. } => {
                 self.index(count);
