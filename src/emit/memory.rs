@@ -16,17 +16,12 @@ const FIRST_ROOM: u32 = 16;
 /// The rooms of a kernel whose arrays are a result's: the caller says how large they are.
 pub(super) fn given_rooms(kernel: &Kernel) -> Vec<Room> {
     let mut found: Vec<Room> = Vec::new();
-    visit::stmts(&kernel.body, &mut |stmt| {
-        let Stmt::Append { rooms, .. } = stmt else {
-            return;
-        };
-        for room in rooms.iter().filter(|room| is_given(kernel, room)) {
-            // Each kernel of several that are chosen from has a region that makes the same result.
-            if found.iter().all(|own| own.capacity != room.capacity) {
-                found.push(room.clone());
-            }
+    let given = kernel.rooms().into_iter();
+    for room in given.filter(|room| is_given(kernel, room)) {
+        if found.iter().all(|own| own.capacity != room.capacity) {
+            found.push(room.clone());
         }
-    });
+    }
     found
 }
 

@@ -40,7 +40,7 @@ pub fn choose(
         return Ok(last);
     }
     let kernels = || choices.iter().map(|choice| &choice.kernel).chain([&last]);
-    let appends = |kernel: &Kernel| !rooms(kernel).is_empty();
+    let appends = |kernel: &Kernel| !kernel.rooms().is_empty();
     let keeps = kernels().any(appends) && kernels().any(|kernel| kernel.keeping.is_some());
     if let Some(at) = kernels().position(|kernel| keeps && kernel.keeping.is_some()) {
         return Err((at, Differs::Keeps));
@@ -111,17 +111,6 @@ fn absorb(kernel: &mut Kernel, other: Kernel) -> Option<Vec<Stmt>> {
     Some(body)
 }
 
-/// The rooms of all regions that append.
-fn rooms(kernel: &Kernel) -> Vec<Room> {
-    let mut found = Vec::new();
-    visit::stmts(&kernel.body, &mut |stmt| {
-        if let Stmt::Append { rooms, .. } = stmt {
-            found.extend(rooms.iter().cloned());
-        }
-    });
-    found
-}
-
 /// Notes which capacities are the same: callers say how much room results have.
 fn same_rooms(
     kernel: &Kernel,
@@ -131,8 +120,9 @@ fn same_rooms(
 ) -> Option<()> {
     let given = |kernel: &Kernel| -> Vec<Room> {
         let returned = |array: &ArrayId| kernel.array(*array).storage == Storage::Returned;
-        let all = rooms(kernel).into_iter();
+        let all = kernel.rooms().into_iter();
         all.filter(|room| room.arrays.iter().any(returned))
+            .cloned()
             .collect()
     };
     let set = |arrays: Vec<ArrayId>| -> BTreeSet<ArrayId> { arrays.into_iter().collect() };

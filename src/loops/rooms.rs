@@ -1,7 +1,22 @@
-//! Rooms of which it is known before anything is appended how large they have to be.
+//! The rooms of regions that append, and of which it is known before how large they have to be.
 
-use super::ir::{Room, Stmt};
+use super::ir::{Kernel, Room, Stmt};
 use super::visit;
+
+impl Kernel {
+    /// The rooms of all regions that append: each kernel of several that are chosen from has one with those of the
+    /// same results.
+    #[must_use]
+    pub fn rooms(&self) -> Vec<&Room> {
+        let mut found = Vec::new();
+        visit::stmts(&self.body, &mut |stmt| {
+            if let Stmt::Append { rooms, .. } = stmt {
+                found.extend(rooms);
+            }
+        });
+        found
+    }
+}
 
 impl Room {
     /// Where the region with this body makes the room, if it does so once, before anything touches
