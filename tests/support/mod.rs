@@ -177,54 +177,93 @@ pub const WATCHED_FLAGS: &str = "-O0 -fwrapv";
 
 /// As [`run_all`], with each of these numbers of OpenMP threads.
 pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for batch in cases.chunks(100) {
-        let kernels = kernels(batch);
-        let mut sources = Sources::default();
-        let backend = match batch[0].compiled.target {
-            Target::C => Backend::C,
-            Target::Cuda => Backend::Emulator { checked: true },
-        };
-        let library = match Library::build(&kernels, backend, Trust::Nothing, &mut sources) {
-            Ok(library) => library,
-            Err(failure) => {
-                wrong.push(describe(&failure, &sources));
-                continue;
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let size = cases.len().div_ceil(workers).clamp(1, 100);
+    let batches: Vec<&[Case]> = cases.chunks(size).collect();
+    let together = batches.chunks(workers);
+    let wrong = together.flat_map(|batches| run_batches(batches, threads));
+    wrong.collect()
+}
+
+/// The kernels of each batch are compiled at the same time; what was compiled runs in turn.
+fn run_batches(batches: &[&[Case]], threads: &[u32]) -> Vec<String> {
+    let batches: Vec<_> = batches
+        .iter()
+        .map(|batch| (*batch, kernels(batch)))
+        .collect();
+    let built: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = batches
+            .iter()
+            .map(|(batch, kernels)| {
+                let target = batch[0].compiled.target;
+                scope.spawn(move || built(target, kernels))
+            })
+            .collect();
+        started
+            .into_iter()
+            .map(|build| build.join().unwrap())
+            .collect()
+    });
+    let outcomes = batches
+        .iter()
+        .zip(built)
+        .flat_map(|((batch, kernels), built)| match built {
+            Ok((library, checker)) => {
+                run_batch(batch, kernels, (&library, checker.as_ref()), threads)
             }
-        };
-        let checker = match backend {
-            Backend::C => Watched::of(&kernels, Watching::All)
-                .map(|watched| watched.compiled(WATCHED_FLAGS, &mut sources))
-                .transpose(),
-            Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => Ok(None),
-        };
-        let checker = checker.unwrap_or_else(|failure| {
-            wrong.push(describe(&failure, &sources));
-            None
+            Err(reason) => vec![reason],
         });
-        for (at, case) in batch.iter().enumerate() {
-            for data in &case.runs {
-                if let Some(checker) = &checker {
-                    // Where the check fails the run below fails as well, and says so.
-                    if let Ok(findings) = check(checker, at, &kernels[at], case, data) {
-                        let found = races(&findings);
-                        wrong.extend(
-                            found.map(|race| format!("{} {}: {race}", case.text, data.join(" "))),
-                        );
-                    }
+    outcomes.collect()
+}
+
+/// The library of these kernels, and what watches those that share loops.
+fn built(target: Target, kernels: &[Kernel]) -> Result<(Library, Option<Checker>), String> {
+    let mut sources = Sources::default();
+    let backend = match target {
+        Target::C => Backend::C,
+        Target::Cuda => Backend::Emulator { checked: true },
+    };
+    let library = Library::build(kernels, backend, Trust::Nothing, &mut sources)
+        .map_err(|failure| describe(&failure, &sources))?;
+    let checker = match backend {
+        Backend::C => Watched::of(kernels, Watching::All)
+            .map(|watched| watched.compiled(WATCHED_FLAGS, &mut sources))
+            .transpose(),
+        Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => Ok(None),
+    };
+    let checker = checker.map_err(|failure| describe(&failure, &sources))?;
+    Ok((library, checker))
+}
+
+fn run_batch(
+    batch: &[Case],
+    kernels: &[Kernel],
+    (library, checker): (&Library, Option<&Checker>),
+    threads: &[u32],
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (at, case) in batch.iter().enumerate() {
+        for data in &case.runs {
+            if let Some(checker) = checker {
+                // Where the check fails the run below fails as well, and says so.
+                if let Ok(findings) = check(checker, at, &kernels[at], case, data) {
+                    let found = races(&findings);
+                    wrong.extend(
+                        found.map(|race| format!("{} {}: {race}", case.text, data.join(" "))),
+                    );
                 }
-                let counts: Vec<Option<u32>> = if threads.is_empty() {
-                    vec![None]
-                } else {
-                    threads.iter().copied().map(Some).collect()
-                };
-                for count in counts {
-                    if let Some(count) = count {
-                        library.set_threads(count);
-                    }
-                    if let Err(reason) = run_one(&library, at, &kernels[at], case, data) {
-                        wrong.push(format!("{} {}: {reason}", case.text, data.join(" ")));
-                    }
+            }
+            let counts: Vec<Option<u32>> = if threads.is_empty() {
+                vec![None]
+            } else {
+                threads.iter().copied().map(Some).collect()
+            };
+            for count in counts {
+                if let Some(count) = count {
+                    library.set_threads(count);
+                }
+                if let Err(reason) = run_one(library, at, &kernels[at], case, data) {
+                    wrong.push(format!("{} {}: {reason}", case.text, data.join(" ")));
                 }
             }
         }
