@@ -88,6 +88,52 @@ format lower { A: csr }
     }
 }
 
+/// Compilers forget of a loop of threads which arrays are apart. They know it of the parameters of a function, but some
+/// arrays are not: several threads update them.
+#[test]
+fn what_threads_run_keeps_arrays_apart() {
+    const PROGRAM: &str = "
+def sampled(double(M,N) A, double(M,K) B, double(N,K) D) -> (C) { C(i,j) +=! A(i,j) * B(i,k) * D(j,k) }
+format sampled { A: csr, C: csr }
+def scattered(double(M,N) A, double(M) x) -> (y) { y(j) +=! A(i,j) * x(i) }
+format scattered { A: csr }
+schedule scattered for c { parallelize(i, CPUThread(static), Atomics) }
+def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }
+format spmv { A: csr }
+";
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("all.tc");
+    std::fs::write(&file, PROGRAM).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    sparsec.args(["-W", "no-performance", "--stdout"]).arg(file);
+    let text = String::from_utf8(sparsec.output().unwrap().stdout).unwrap();
+    let head = |function: &str| {
+        let from = text.find(function)?;
+        let to = text[from..].find(") {")?;
+        Some(&text[from..from + to])
+    };
+    let sampled = head("static void sampled_loop(").unwrap();
+    assert!(
+        sampled.contains("double *SPARSEC_RESTRICT C_vals"),
+        "{sampled}"
+    );
+    assert_eq!(sampled.matches("SPARSEC_RESTRICT").count(), 6, "{sampled}");
+    // The values of what is kept from call to call, and whether something else would be stored.
+    let kept = head("static bool sampled_values_loop(").unwrap();
+    assert!(
+        kept.contains("const int32_t *SPARSEC_RESTRICT C2_pos"),
+        "{kept}"
+    );
+    let scattered = head("static void scattered_loop(").unwrap();
+    assert!(scattered.contains("double *y_vals"), "{scattered}");
+    assert!(
+        scattered.contains("*SPARSEC_RESTRICT x_vals"),
+        "{scattered}"
+    );
+    // Nothing is stored in its inner loop.
+    assert_eq!(head("spmv_loop("), None);
+}
+
 /// Every kernel of `testdata` with every C compiler of this machine, its header with every
 /// C++ compiler, before and behind the headers that define `I`.
 #[test]
@@ -412,6 +458,7 @@ fn names_of_the_text_are_free_for_programs() {
         "y_vals_out",
         "y2_crd_out",
         "f_raw",
+        "f_loop",
         "f_check",
         "f_A_spec",
         "f_y_spec",

@@ -8,7 +8,7 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// What stands behind a function's name in those that come with it, for any target.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "raw",
     "check",
     "renewed",
@@ -18,6 +18,7 @@ const PARTS: [&str; 9] = [
     "workspace",
     "run",
     "kernel",
+    "loop",
 ];
 
 /// What the tables of each argument are named after.
@@ -33,9 +34,9 @@ pub fn tables(kernel: &Kernel) -> Vec<String> {
 #[must_use]
 pub fn given(kernel: &Kernel, target: Target) -> Vec<String> {
     let name = function(&kernel.name, target);
-    // Kernels of a GPU are numbered: however many there are.
+    // Kernels of a GPU and loops of threads are numbered: however many there are.
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let own = if digits.ends_with("_kernel") {
+    let own = if digits.ends_with("_kernel") || digits.ends_with("_loop") {
         digits
     } else {
         &name
@@ -92,6 +93,7 @@ mod tests {
         assert_eq!(name_of_both("f_device", "f").unwrap(), "f_device");
         assert_eq!(name_of_both("f_run", "f").unwrap(), "f_run");
         assert_eq!(name_of_both("f", "f_kernel12").unwrap(), "f_kernel");
+        assert_eq!(name_of_both("f", "f_loop2").unwrap(), "f_loop");
         assert_eq!(name_of_both("exp", "exp_").unwrap(), "exp_");
         assert_eq!(name_of_both("f", "f_rows"), None);
         assert_eq!(name_of_both("f", "g_raw"), None);

@@ -40,6 +40,9 @@ pub(super) struct Printer<'k> {
     pub(super) counting: BTreeSet<ArrayId>,
     /// Nothing but releases follows in the function.
     pub(super) ends: bool,
+    /// The functions of what threads run (`regions.rs`), and whether one is being written.
+    pub(super) regions: Vec<String>,
+    pub(super) in_region: bool,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -87,6 +90,8 @@ impl<'k> Printer<'k> {
             number_arrays: BTreeSet::new(),
             counting: width::counting(kernel),
             ends: false,
+            regions: Vec::new(),
+            in_region: false,
             fallible: false,
         }
     }
@@ -117,7 +122,7 @@ impl<'k> Printer<'k> {
         wrap_call(&format!("int {name}("), &list, ")")
     }
 
-    /// The whole function.
+    /// The whole function, behind those of its regions.
     pub(super) fn function(mut self, name: &str, linkage: &str, part: Part) -> String {
         self.scopes.open();
         let body: &[Stmt] = match part {
@@ -207,7 +212,7 @@ impl<'k> Printer<'k> {
             self.line(&kept("error"));
         }
         self.out.push_str("}\n");
-        self.out
+        self.regions.concat() + &self.out
     }
 
     fn owned_arrays(&self) -> Vec<ArrayId> {

@@ -27,6 +27,9 @@ impl Printer<'_> {
         if let Some(text) = self.copy(stmt) {
             return self.line(&text);
         }
+        if self.region(stmt) {
+            return;
+        }
         let tag = &self.run_as(tag);
         let from = b::as_int(lo);
         let (mut lo, mut hi) = (self.expr(lo), self.compared(hi));
@@ -266,7 +269,7 @@ impl Printer<'_> {
         let _ = writeln!(self.out, "#endif");
     }
 
-    fn loop_pragmas(&mut self, tag: &LoopTag) {
+    pub(super) fn loop_pragmas(&mut self, tag: &LoopTag) {
         let mut clauses = String::new();
         for (op, var) in tag.reductions() {
             let ty = self.kernel.var(*var).ty;

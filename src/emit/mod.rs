@@ -20,6 +20,7 @@ mod memory;
 pub mod names;
 mod operators;
 mod phases;
+mod regions;
 mod shares;
 pub mod smoke;
 pub mod specs;

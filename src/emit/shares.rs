@@ -10,6 +10,8 @@ pub(super) struct Shares {
     pub count: String,
     /// The loop over the threads' shares.
     pub around: String,
+    /// What a share and their number are called.
+    pub names: [String; 2],
     /// Where the rows of a share begin and, declared, end.
     pub begin: String,
     pub end: String,
@@ -54,6 +56,7 @@ impl Printer<'_> {
             begin: first(&share),
             declared: format!("const int64_t {end} = {};", first(&format!("{share} + 1"))),
             end,
+            names: [share, shares],
         })
     }
 }

@@ -115,6 +115,20 @@ int masked(const sparsec_tensor *A, const sparsec_tensor *H, sparsec_tensor *C) 
  *   assemble(H, two_phase)
  *   parallelize(i, CPUThread, NoRaces)
  */
+/* An iteration of the loop over i. */
+static void entered_loop(int64_t i, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT H2_pos, int32_t *SPARSEC_RESTRICT H2_crd,
+    double *SPARSEC_RESTRICT H_vals) {
+    int64_t pH2 = H2_pos[i];
+    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+        int64_t j = A2_crd[pA2];
+        H_vals[pH2] = A_vals[pA2];
+        H2_crd[pH2] = (int32_t)j;
+        pH2++;
+    }
+}
+
 int entered_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     int32_t **H2_pos_out, int32_t **H2_crd_out, int32_t **H2_table_out, double **H_vals_out,
@@ -153,13 +167,7 @@ int entered_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < M; i++) {
-        int64_t pH2 = H2_pos[i];
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            int64_t j = A2_crd[pA2];
-            H_vals[pH2] = A_vals[pA2];
-            H2_crd[pH2] = (int32_t)j;
-            pH2++;
-        }
+        entered_loop(i, A2_pos, A2_crd, A_vals, H2_pos, H2_crd, H_vals);
     }
 #ifdef _OPENMP
     #pragma omp parallel for

@@ -10,6 +10,36 @@
  *   partition(i_jpos, part, entry, 64, merge_path)
  *   parallelize(part, CPUThread, Atomics)
  */
+/* An iteration of the loop over part. */
+static void spmv_path_loop(int64_t part, int64_t M, int64_t i_jpos_begin,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals,
+    const int64_t *SPARSEC_RESTRICT part_begins) {
+    int64_t entry_begin = i_jpos_begin + part_begins[part];
+    int64_t entry_end = i_jpos_begin + part_begins[part + 1];
+    if (entry_begin < entry_end) {
+        int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, entry_begin + 1);
+        int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, entry_end);
+        for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
+            double sum = 0.0;
+            int64_t pA2_begin = sparsec_max_int64(A2_pos[i], entry_begin);
+            int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], entry_end);
+            for (int64_t i_jpos = pA2_begin; i_jpos < pA2_end; i_jpos++) {
+                int64_t j = A2_crd[i_jpos];
+                sum += A_vals[i_jpos] * x_vals[j];
+            }
+            if (A2_pos[i] >= entry_begin && A2_pos[i + 1] <= entry_end) {
+                y_vals[i] += sum;
+            } else {
+#ifdef _OPENMP
+                #pragma omp atomic
+#endif
+                y_vals[i] += sum;
+            }
+        }
+    }
+}
+
 int spmv_path_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -40,29 +70,7 @@ int spmv_path_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for
 #endif
     for (int64_t part = 0; part < 64; part++) {
-        int64_t entry_begin = i_jpos_begin + part_begins[part];
-        int64_t entry_end = i_jpos_begin + part_begins[part + 1];
-        if (entry_begin < entry_end) {
-            int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, entry_begin + 1);
-            int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, entry_end);
-            for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
-                double sum = 0.0;
-                int64_t pA2_begin = sparsec_max_int64(A2_pos[i], entry_begin);
-                int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], entry_end);
-                for (int64_t i_jpos = pA2_begin; i_jpos < pA2_end; i_jpos++) {
-                    int64_t j = A2_crd[i_jpos];
-                    sum += A_vals[i_jpos] * x_vals[j];
-                }
-                if (A2_pos[i] >= entry_begin && A2_pos[i + 1] <= entry_end) {
-                    y_vals[i] += sum;
-                } else {
-#ifdef _OPENMP
-                    #pragma omp atomic
-#endif
-                    y_vals[i] += sum;
-                }
-            }
-        }
+        spmv_path_loop(part, M, i_jpos_begin, A2_pos, A2_crd, A_vals, x_vals, y_vals, part_begins);
     }
     sparsec_release(part_begins);
     return SPARSEC_OK;

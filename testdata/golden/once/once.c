@@ -10,6 +10,39 @@
  *   assemble(C, once)
  *   parallelize(i, CPUThread, NoRaces)
  */
+/* An iteration of the loop over i. */
+static bool galerkin_values_loop(int64_t i, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT P2_pos, const int32_t *SPARSEC_RESTRICT P2_crd,
+    const double *SPARSEC_RESTRICT P_vals, const int32_t *SPARSEC_RESTRICT C2_pos,
+    const int32_t *SPARSEC_RESTRICT C2_crd, double *SPARSEC_RESTRICT C_vals,
+    int32_t *SPARSEC_RESTRICT C_row_places_all) {
+    bool changed = false;
+    int64_t pC2_begin = C2_pos[i];
+    int64_t pC2_end = C2_pos[i + 1];
+    int32_t *SPARSEC_RESTRICT C_row_places = C_row_places_all + sparsec_thread_index() * N;
+    for (int64_t pC2 = pC2_begin; pC2 < pC2_end; pC2++) {
+        C_row_places[C2_crd[pC2]] = (int32_t)(pC2 + 1);
+        C_vals[pC2] = 0.0;
+    }
+    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+        int64_t k = A2_crd[pA2];
+        for (int64_t pP2 = P2_pos[k]; pP2 < P2_pos[k + 1]; pP2++) {
+            int64_t j = P2_crd[pP2];
+            int64_t pC_row = C_row_places[j];
+            if (pC_row == 0) {
+                changed = true;
+            } else {
+                C_vals[pC_row - 1] += A_vals[pA2] * P_vals[pP2];
+            }
+        }
+    }
+    for (int64_t pC2 = pC2_begin; pC2 < pC2_end; pC2++) {
+        C_row_places[C2_crd[pC2]] = 0;
+    }
+    return changed;
+}
+
 int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT P2_pos, const int32_t *SPARSEC_RESTRICT P2_crd,
@@ -26,28 +59,8 @@ int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_
     #pragma omp parallel for reduction(||:changed)
 #endif
     for (int64_t i = 0; i < M; i++) {
-        int64_t pC2_begin = C2_pos[i];
-        int64_t pC2_end = C2_pos[i + 1];
-        int32_t *SPARSEC_RESTRICT C_row_places = C_row_places_all + sparsec_thread_index() * N;
-        for (int64_t pC2 = pC2_begin; pC2 < pC2_end; pC2++) {
-            C_row_places[C2_crd[pC2]] = (int32_t)(pC2 + 1);
-            C_vals[pC2] = 0.0;
-        }
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            int64_t k = A2_crd[pA2];
-            for (int64_t pP2 = P2_pos[k]; pP2 < P2_pos[k + 1]; pP2++) {
-                int64_t j = P2_crd[pP2];
-                int64_t pC_row = C_row_places[j];
-                if (pC_row == 0) {
-                    changed = true;
-                } else {
-                    C_vals[pC_row - 1] += A_vals[pA2] * P_vals[pP2];
-                }
-            }
-        }
-        for (int64_t pC2 = pC2_begin; pC2 < pC2_end; pC2++) {
-            C_row_places[C2_crd[pC2]] = 0;
-        }
+        changed |= galerkin_values_loop(i, N, A2_pos, A2_crd, A_vals, P2_pos, P2_crd, P_vals,
+            C2_pos, C2_crd, C_vals, C_row_places_all);
     }
     if (changed) {
         error = SPARSEC_CHANGED;
@@ -106,6 +119,49 @@ int galerkin_values(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_te
  *   assemble(C, once)
  *   parallelize(i, CPUThread, NoRaces)
  */
+/* An iteration of the loop over i. */
+static void galerkin_loop(int64_t i, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT P2_pos, const int32_t *SPARSEC_RESTRICT P2_crd,
+    const double *SPARSEC_RESTRICT P_vals, const int32_t *SPARSEC_RESTRICT C2_pos,
+    int32_t *SPARSEC_RESTRICT C2_crd, double *SPARSEC_RESTRICT C_vals, int32_t *C_row1_crd_all,
+    double *SPARSEC_RESTRICT C_row_vals_all, int32_t *C_row_places_all) {
+    int64_t pC2 = C2_pos[i];
+    int32_t *SPARSEC_RESTRICT C_row1_crd = C_row1_crd_all + sparsec_thread_index() * N;
+    double *SPARSEC_RESTRICT C_row_vals = C_row_vals_all + sparsec_thread_index() * N;
+    int32_t *SPARSEC_RESTRICT C_row_places = C_row_places_all + sparsec_thread_index() * N;
+    int64_t C_row_count = 0;
+    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+        int64_t k = A2_crd[pA2];
+        for (int64_t pP2 = P2_pos[k]; pP2 < P2_pos[k + 1]; pP2++) {
+            int64_t j = P2_crd[pP2];
+            int64_t pC_row = C_row_places[j];
+            if (pC_row == 0) {
+                C_row1_crd[C_row_count] = (int32_t)j;
+                C_row_vals[C_row_count] = A_vals[pA2] * P_vals[pP2];
+                C_row_count++;
+                C_row_places[j] = (int32_t)C_row_count;
+            } else {
+                C_row_vals[pC_row - 1] += A_vals[pA2] * P_vals[pP2];
+            }
+        }
+    }
+    for (int64_t p = 0; p < C_row_count; p++) {
+        C_row_places[C_row1_crd[p]] = 0;
+    }
+    {
+        void *const sparsec_by[] = {C_row1_crd};
+        sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals,
+            sizeof *C_row_vals);
+    }
+    for (int64_t pC_row1 = 0; pC_row1 < C_row_count; pC_row1++) {
+        int64_t j = C_row1_crd[pC_row1];
+        C_vals[pC2] = C_row_vals[pC_row1];
+        C2_crd[pC2] = (int32_t)j;
+        pC2++;
+    }
+}
+
 int galerkin_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT P2_pos, const int32_t *SPARSEC_RESTRICT P2_crd,
@@ -171,40 +227,8 @@ int galerkin_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < M; i++) {
-        int64_t pC2 = C2_pos[i];
-        int32_t *SPARSEC_RESTRICT C_row1_crd = C_row1_crd_all + sparsec_thread_index() * N;
-        double *SPARSEC_RESTRICT C_row_vals = C_row_vals_all + sparsec_thread_index() * N;
-        int32_t *SPARSEC_RESTRICT C_row_places = C_row_places_all + sparsec_thread_index() * N;
-        int64_t C_row_count = 0;
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            int64_t k = A2_crd[pA2];
-            for (int64_t pP2 = P2_pos[k]; pP2 < P2_pos[k + 1]; pP2++) {
-                int64_t j = P2_crd[pP2];
-                int64_t pC_row = C_row_places[j];
-                if (pC_row == 0) {
-                    C_row1_crd[C_row_count] = (int32_t)j;
-                    C_row_vals[C_row_count] = A_vals[pA2] * P_vals[pP2];
-                    C_row_count++;
-                    C_row_places[j] = (int32_t)C_row_count;
-                } else {
-                    C_row_vals[pC_row - 1] += A_vals[pA2] * P_vals[pP2];
-                }
-            }
-        }
-        for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places[C_row1_crd[p]] = 0;
-        }
-        {
-            void *const sparsec_by[] = {C_row1_crd};
-            sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals,
-                sizeof *C_row_vals);
-        }
-        for (int64_t pC_row1 = 0; pC_row1 < C_row_count; pC_row1++) {
-            int64_t j = C_row1_crd[pC_row1];
-            C_vals[pC2] = C_row_vals[pC_row1];
-            C2_crd[pC2] = (int32_t)j;
-            pC2++;
-        }
+        galerkin_loop(i, N, A2_pos, A2_crd, A_vals, P2_pos, P2_crd, P_vals, C2_pos, C2_crd, C_vals,
+            C_row1_crd_all, C_row_vals_all, C_row_places_all);
     }
     sparsec_release(C_row1_crd_all);
     sparsec_release(C_row_vals_all);

@@ -8,6 +8,21 @@
  *   split(i, i0, i1, 32)
  *   parallelize(i0, CPUThread, NoRaces)
  */
+/* An iteration of the loop over i0. */
+static void spmv_loop(int64_t i0, int64_t M, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        double sum = 0.0;
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t j = A2_crd[pA2];
+            sum += A_vals[pA2] * x_vals[j];
+        }
+        y_vals[i] = sum;
+    }
+}
+
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -16,15 +31,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            double sum = 0.0;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                sum += A_vals[pA2] * x_vals[j];
-            }
-            y_vals[i] = sum;
-        }
+        spmv_loop(i0, M, A2_pos, A2_crd, A_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

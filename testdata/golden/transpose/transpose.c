@@ -8,6 +8,56 @@
  *   B: {dense, compressed}
  *   parallelize(i, CPUThread(static), NoRaces)
  */
+/* An iteration of the loop over chunk. */
+static void transpose_loop(int64_t chunk, int64_t N, int64_t B2_parts, int32_t *B2_all_next) {
+    int64_t k_begin = sparsec_floordiv(N * chunk, B2_parts);
+    int64_t k_end = sparsec_floordiv(N * (chunk + 1), B2_parts);
+    for (int64_t part = 1; part < B2_parts; part++) {
+        for (int64_t k = k_begin; k < k_end; k++) {
+            B2_all_next[part * N + k] += B2_all_next[(part - 1) * N + k];
+        }
+    }
+}
+
+/* An iteration of the loop over chunk. */
+static void transpose_loop2(int64_t chunk, int64_t N, int64_t B2_parts,
+    const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *B2_all_next) {
+    int64_t k_begin = sparsec_floordiv(N * chunk, B2_parts);
+    int64_t k_end = sparsec_floordiv(N * (chunk + 1), B2_parts);
+    for (int64_t turn = 1; turn < B2_parts; turn++) {
+        int64_t part = B2_parts - turn;
+        for (int64_t k = k_begin; k < k_end; k++) {
+            B2_all_next[part * N + k] =
+                (int32_t)((int64_t)B2_pos[k] + B2_all_next[(part - 1) * N + k]);
+        }
+    }
+    for (int64_t k = k_begin; k < k_end; k++) {
+        B2_all_next[k] = (int32_t)B2_pos[k];
+    }
+}
+
+/* An iteration of the loop over part. */
+static void transpose_loop3(int64_t part, int64_t M, int64_t N, int64_t B2_parts,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, int32_t *SPARSEC_RESTRICT B2_crd,
+    double *SPARSEC_RESTRICT B_vals, int32_t *SPARSEC_RESTRICT B2_all_next) {
+    int32_t *SPARSEC_RESTRICT B2_next = B2_all_next + part * N;
+    int64_t i_begin = sparsec_lower_bound_int32(A2_pos, 0, M,
+        A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * part, B2_parts));
+    int64_t i_end = sparsec_lower_bound_int32(A2_pos, 0, M,
+        A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * (part + 1), B2_parts));
+    for (int64_t i = i_begin; i < i_end; i++) {
+        int64_t pA2_end = A2_pos[i + 1];
+        for (int64_t pA2 = A2_pos[i]; pA2 < pA2_end; pA2++) {
+            int64_t j = A2_crd[pA2];
+            int64_t pB2 = B2_next[j];
+            B_vals[pB2] = A_vals[pA2];
+            B2_crd[pB2] = (int32_t)i;
+            B2_next[j] = (int32_t)(pB2 + 1);
+        }
+    }
+}
+
 int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     int32_t **B2_pos_out, int32_t **B2_crd_out, double **B_vals_out, int64_t B2_capacity) {
@@ -43,13 +93,7 @@ int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t chunk = 0; chunk < B2_parts; chunk++) {
-        int64_t k_begin = sparsec_floordiv(N * chunk, B2_parts);
-        int64_t k_end = sparsec_floordiv(N * (chunk + 1), B2_parts);
-        for (int64_t part = 1; part < B2_parts; part++) {
-            for (int64_t k = k_begin; k < k_end; k++) {
-                B2_all_next[part * N + k] += B2_all_next[(part - 1) * N + k];
-            }
-        }
+        transpose_loop(chunk, N, B2_parts, B2_all_next);
     }
     int64_t B2_count = 0;
     for (int64_t k = 0; k < N; k++) {
@@ -67,38 +111,13 @@ int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t chunk = 0; chunk < B2_parts; chunk++) {
-        int64_t k_begin = sparsec_floordiv(N * chunk, B2_parts);
-        int64_t k_end = sparsec_floordiv(N * (chunk + 1), B2_parts);
-        for (int64_t turn = 1; turn < B2_parts; turn++) {
-            int64_t part = B2_parts - turn;
-            for (int64_t k = k_begin; k < k_end; k++) {
-                B2_all_next[part * N + k] =
-                    (int32_t)((int64_t)B2_pos[k] + B2_all_next[(part - 1) * N + k]);
-            }
-        }
-        for (int64_t k = k_begin; k < k_end; k++) {
-            B2_all_next[k] = (int32_t)B2_pos[k];
-        }
+        transpose_loop2(chunk, N, B2_parts, B2_pos, B2_all_next);
     }
 #ifdef _OPENMP
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t part = 0; part < B2_parts; part++) {
-        int32_t *SPARSEC_RESTRICT B2_next = B2_all_next + part * N;
-        int64_t i_begin = sparsec_lower_bound_int32(A2_pos, 0, M,
-            A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * part, B2_parts));
-        int64_t i_end = sparsec_lower_bound_int32(A2_pos, 0, M,
-            A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * (part + 1), B2_parts));
-        for (int64_t i = i_begin; i < i_end; i++) {
-            int64_t pA2_end = A2_pos[i + 1];
-            for (int64_t pA2 = A2_pos[i]; pA2 < pA2_end; pA2++) {
-                int64_t j = A2_crd[pA2];
-                int64_t pB2 = B2_next[j];
-                B_vals[pB2] = A_vals[pA2];
-                B2_crd[pB2] = (int32_t)i;
-                B2_next[j] = (int32_t)(pB2 + 1);
-            }
-        }
+        transpose_loop3(part, M, N, B2_parts, A2_pos, A2_crd, A_vals, B2_crd, B_vals, B2_all_next);
     }
     sparsec_release(B2_all_next);
     *B2_pos_out = B2_pos;

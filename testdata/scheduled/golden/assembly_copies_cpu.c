@@ -7,6 +7,16 @@
  *   K(node(t, v), a, node(t, w), b) += k(t, v, w, a, b)
  *   parallelize(t, CPUThread, Temporary)
  */
+/* An iteration of the loop over e0. */
+static void assembly_loop(int64_t e0, int64_t N, int64_t K_threads, double *SPARSEC_RESTRICT K_vals,
+    const double *K_copies) {
+    for (int64_t t = 0; t < K_threads; t++) {
+        for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 * N * 3 - e0 * 1024); e1++) {
+            K_vals[e0 * 1024 + e1] += K_copies[t * (N * 3 * N * 3) + (e0 * 1024 + e1)];
+        }
+    }
+}
+
 int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals,
     const double *SPARSEC_RESTRICT k_vals, double *SPARSEC_RESTRICT K_vals) {
     double *K_copies = NULL;
@@ -40,11 +50,7 @@ int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t e0 = 0; e0 < (N * 3 * N * 3 + 1023) / 1024; e0++) {
-        for (int64_t t = 0; t < K_threads; t++) {
-            for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 * N * 3 - e0 * 1024); e1++) {
-                K_vals[e0 * 1024 + e1] += K_copies[t * (N * 3 * N * 3) + (e0 * 1024 + e1)];
-            }
-        }
+        assembly_loop(e0, N, K_threads, K_vals, K_copies);
     }
     sparsec_release(K_copies);
     return SPARSEC_OK;

@@ -7,6 +7,26 @@
  *   K(node(t, v), a, node(t, w), b) += k(t, v, w, a, b)
  *   parallelize(t, CPUThread, Atomics)
  */
+/* An iteration of the loop over t. */
+static void assembly_loop(int64_t t, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals,
+    const double *SPARSEC_RESTRICT k_vals, double *K_vals) {
+    for (int64_t v = 0; v < 4; v++) {
+        int64_t at_node = node_vals[t * 4 + v];
+        for (int64_t w = 0; w < 4; w++) {
+            int64_t at_node2 = node_vals[t * 4 + w];
+            for (int64_t a = 0; a < 3; a++) {
+                for (int64_t b = 0; b < 3; b++) {
+#ifdef _OPENMP
+                    #pragma omp atomic
+#endif
+                    K_vals[((at_node * 3 + a) * N + at_node2) * 3 + b] +=
+                        k_vals[(((t * 4 + v) * 4 + w) * 3 + a) * 3 + b];
+                }
+            }
+        }
+    }
+}
+
 int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals,
     const double *SPARSEC_RESTRICT k_vals, double *SPARSEC_RESTRICT K_vals) {
     sparsec_clear(K_vals, N * 3 * N * 3, sizeof *K_vals);
@@ -14,21 +34,7 @@ int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals
     #pragma omp parallel for
 #endif
     for (int64_t t = 0; t < T; t++) {
-        for (int64_t v = 0; v < 4; v++) {
-            int64_t at_node = node_vals[t * 4 + v];
-            for (int64_t w = 0; w < 4; w++) {
-                int64_t at_node2 = node_vals[t * 4 + w];
-                for (int64_t a = 0; a < 3; a++) {
-                    for (int64_t b = 0; b < 3; b++) {
-#ifdef _OPENMP
-                        #pragma omp atomic
-#endif
-                        K_vals[((at_node * 3 + a) * N + at_node2) * 3 + b] +=
-                            k_vals[(((t * 4 + v) * 4 + w) * 3 + a) * 3 + b];
-                    }
-                }
-            }
-        }
+        assembly_loop(t, N, node_vals, k_vals, K_vals);
     }
     return SPARSEC_OK;
 }

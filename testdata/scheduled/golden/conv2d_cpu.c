@@ -12,6 +12,149 @@
  *   parallelize(w1, CPUVector, NoRaces)
  *   parallelize(op0, CPUThread, NoRaces)
  */
+/* An iteration of the loop over op0. */
+static void conv2d_loop(int64_t op0, int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP,
+    int64_t KH, int64_t KW, int64_t b, const double *SPARSEC_RESTRICT in_vals,
+    const double *SPARSEC_RESTRICT weight_vals, double *SPARSEC_RESTRICT out_vals) {
+    if (OP - op0 * 8 >= 8) {
+        for (int64_t h = 0; h < H - KH + 1; h++) {
+            int64_t w0_full = sparsec_max_int64(0, W - KW + 1) / 16;
+            for (int64_t w0 = 0; w0 < w0_full; w0++) {
+                double tile_vals[128];
+                SPARSEC_UNROLL(8)
+                for (int64_t op1 = 0; op1 < 8; op1++) {
+                    SPARSEC_UNROLL(2)
+                    for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                        *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] = (sparsec_double8){0};
+                    }
+                }
+                for (int64_t ip = 0; ip < IP; ip++) {
+                    for (int64_t kh = 0; kh < KH; kh++) {
+                        for (int64_t kw = 0; kw < KW; kw++) {
+                            SPARSEC_UNROLL(8)
+                            for (int64_t op1 = 0; op1 < 8; op1++) {
+                                int64_t op = op0 * 8 + op1;
+                                SPARSEC_UNROLL(2)
+                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                    int64_t w = w0 * 16 + w1;
+                                    *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
+                                        *(const sparsec_double8 *)&in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                                        weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                }
+                            }
+                        }
+                    }
+                }
+                SPARSEC_UNROLL(8)
+                for (int64_t op1 = 0; op1 < 8; op1++) {
+                    int64_t op = op0 * 8 + op1;
+                    SPARSEC_UNROLL(2)
+                    for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                        int64_t w = w0 * 16 + w1;
+                        *(sparsec_double8 *)&out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] =
+                            *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1];
+                    }
+                }
+            }
+            if (w0_full * 16 < W - KW + 1) {
+                int64_t w0 = w0_full;
+                int64_t in_count = B * IP * H * W;
+                if (0 < W - KW + 1 - w0 * 16) {
+                    double tile_vals[128];
+                    SPARSEC_UNROLL(8)
+                    for (int64_t op1 = 0; op1 < 8; op1++) {
+                        SPARSEC_UNROLL(2)
+                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] = (sparsec_double8){0};
+                        }
+                    }
+                    for (int64_t ip = 0; ip < IP; ip++) {
+                        for (int64_t kh = 0; kh < KH; kh++) {
+                            for (int64_t kw = 0; kw < KW; kw++) {
+                                double in_vals_part[16];
+                                SPARSEC_UNROLL(2)
+                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                    *(sparsec_double8 *)&in_vals_part[w1] =
+                                        SPARSEC_LANES_BEFORE(sparsec_double8, in_vals,
+                                        ((b * IP + ip) * H + (h + kh)) * W +
+                                        (w0 * 16 + w1 + kw), in_count);
+                                }
+                                SPARSEC_UNROLL(8)
+                                for (int64_t op1 = 0; op1 < 8; op1++) {
+                                    int64_t op = op0 * 8 + op1;
+                                    SPARSEC_UNROLL(2)
+                                    for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                        *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
+                                            *(const sparsec_double8 *)&in_vals_part[w1] *
+                                            weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    SPARSEC_UNROLL(8)
+                    for (int64_t op1 = 0; op1 < 8; op1++) {
+                        int64_t op = op0 * 8 + op1;
+                        SPARSEC_UNROLL(2)
+                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                            int64_t w = w0 * 16 + w1;
+                            SPARSEC_LANES_STORE(sparsec_double8, out_vals,
+                                ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w, w1,
+                                W - KW + 1 - w0 * 16,
+                                *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
+                        }
+                    }
+                }
+            }
+        }
+    } else {
+        for (int64_t h = 0; h < H - KH + 1; h++) {
+            for (int64_t w0 = 0; w0 < (W - KW + 16) / 16; w0++) {
+                int64_t in_count = B * IP * H * W;
+                if (0 < W - KW + 1 - w0 * 16) {
+                    double tile_vals[128];
+                    for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                        SPARSEC_UNROLL(2)
+                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] = (sparsec_double8){0};
+                        }
+                    }
+                    for (int64_t ip = 0; ip < IP; ip++) {
+                        for (int64_t kh = 0; kh < KH; kh++) {
+                            for (int64_t kw = 0; kw < KW; kw++) {
+                                for (int64_t op1 = 0;
+                                        op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                                    int64_t op = op0 * 8 + op1;
+                                    SPARSEC_UNROLL(2)
+                                    for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                        *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
+                                            SPARSEC_LANES_BEFORE(sparsec_double8, in_vals,
+                                            ((b * IP + ip) * H + (h + kh)) * W +
+                                            (w0 * 16 + w1 + kw),
+                                            in_count) *
+                                            weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                        int64_t op = op0 * 8 + op1;
+                        SPARSEC_UNROLL(2)
+                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                            int64_t w = w0 * 16 + w1;
+                            SPARSEC_LANES_STORE(sparsec_double8, out_vals,
+                                ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w, w1,
+                                W - KW + 1 - w0 * 16,
+                                *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH, int64_t KW,
     const double *SPARSEC_RESTRICT in_vals, const double *SPARSEC_RESTRICT weight_vals,
     double *SPARSEC_RESTRICT out_vals) {
@@ -20,146 +163,7 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
         #pragma omp parallel for
 #endif
         for (int64_t op0 = 0; op0 < (OP + 7) / 8; op0++) {
-            if (OP - op0 * 8 >= 8) {
-                for (int64_t h = 0; h < H - KH + 1; h++) {
-                    int64_t w0_full = sparsec_max_int64(0, W - KW + 1) / 16;
-                    for (int64_t w0 = 0; w0 < w0_full; w0++) {
-                        double tile_vals[128];
-                        SPARSEC_UNROLL(8)
-                        for (int64_t op1 = 0; op1 < 8; op1++) {
-                            SPARSEC_UNROLL(2)
-                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
-                                    (sparsec_double8){0};
-                            }
-                        }
-                        for (int64_t ip = 0; ip < IP; ip++) {
-                            for (int64_t kh = 0; kh < KH; kh++) {
-                                for (int64_t kw = 0; kw < KW; kw++) {
-                                    SPARSEC_UNROLL(8)
-                                    for (int64_t op1 = 0; op1 < 8; op1++) {
-                                        int64_t op = op0 * 8 + op1;
-                                        SPARSEC_UNROLL(2)
-                                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                            int64_t w = w0 * 16 + w1;
-                                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
-                                                *(const sparsec_double8 *)&in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
-                                                weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
-                                        }
-                                    }
-                                }
-                            }
-                        }
-                        SPARSEC_UNROLL(8)
-                        for (int64_t op1 = 0; op1 < 8; op1++) {
-                            int64_t op = op0 * 8 + op1;
-                            SPARSEC_UNROLL(2)
-                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                int64_t w = w0 * 16 + w1;
-                                *(sparsec_double8 *)&out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] =
-                                    *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1];
-                            }
-                        }
-                    }
-                    if (w0_full * 16 < W - KW + 1) {
-                        int64_t w0 = w0_full;
-                        int64_t in_count = B * IP * H * W;
-                        if (0 < W - KW + 1 - w0 * 16) {
-                            double tile_vals[128];
-                            SPARSEC_UNROLL(8)
-                            for (int64_t op1 = 0; op1 < 8; op1++) {
-                                SPARSEC_UNROLL(2)
-                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                    *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
-                                        (sparsec_double8){0};
-                                }
-                            }
-                            for (int64_t ip = 0; ip < IP; ip++) {
-                                for (int64_t kh = 0; kh < KH; kh++) {
-                                    for (int64_t kw = 0; kw < KW; kw++) {
-                                        double in_vals_part[16];
-                                        SPARSEC_UNROLL(2)
-                                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                            *(sparsec_double8 *)&in_vals_part[w1] =
-                                                SPARSEC_LANES_BEFORE(sparsec_double8, in_vals,
-                                                ((b * IP + ip) * H + (h + kh)) * W +
-                                                (w0 * 16 + w1 + kw), in_count);
-                                        }
-                                        SPARSEC_UNROLL(8)
-                                        for (int64_t op1 = 0; op1 < 8; op1++) {
-                                            int64_t op = op0 * 8 + op1;
-                                            SPARSEC_UNROLL(2)
-                                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
-                                                    *(const sparsec_double8 *)&in_vals_part[w1] *
-                                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
-                                            }
-                                        }
-                                    }
-                                }
-                            }
-                            SPARSEC_UNROLL(8)
-                            for (int64_t op1 = 0; op1 < 8; op1++) {
-                                int64_t op = op0 * 8 + op1;
-                                SPARSEC_UNROLL(2)
-                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                    int64_t w = w0 * 16 + w1;
-                                    SPARSEC_LANES_STORE(sparsec_double8, out_vals,
-                                        ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w, w1,
-                                        W - KW + 1 - w0 * 16,
-                                        *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
-                                }
-                            }
-                        }
-                    }
-                }
-            } else {
-                for (int64_t h = 0; h < H - KH + 1; h++) {
-                    for (int64_t w0 = 0; w0 < (W - KW + 16) / 16; w0++) {
-                        int64_t in_count = B * IP * H * W;
-                        if (0 < W - KW + 1 - w0 * 16) {
-                            double tile_vals[128];
-                            for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
-                                SPARSEC_UNROLL(2)
-                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                    *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
-                                        (sparsec_double8){0};
-                                }
-                            }
-                            for (int64_t ip = 0; ip < IP; ip++) {
-                                for (int64_t kh = 0; kh < KH; kh++) {
-                                    for (int64_t kw = 0; kw < KW; kw++) {
-                                        for (int64_t op1 = 0;
-                                                op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
-                                            int64_t op = op0 * 8 + op1;
-                                            SPARSEC_UNROLL(2)
-                                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
-                                                    SPARSEC_LANES_BEFORE(sparsec_double8, in_vals,
-                                                    ((b * IP + ip) * H + (h + kh)) * W +
-                                                    (w0 * 16 + w1 + kw),
-                                                    in_count) *
-                                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
-                                            }
-                                        }
-                                    }
-                                }
-                            }
-                            for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
-                                int64_t op = op0 * 8 + op1;
-                                SPARSEC_UNROLL(2)
-                                for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                    int64_t w = w0 * 16 + w1;
-                                    SPARSEC_LANES_STORE(sparsec_double8, out_vals,
-                                        ((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w, w1,
-                                        W - KW + 1 - w0 * 16,
-                                        *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1]);
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            conv2d_loop(op0, B, IP, H, W, OP, KH, KW, b, in_vals, weight_vals, out_vals);
         }
     }
     return SPARSEC_OK;

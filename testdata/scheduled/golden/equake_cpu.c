@@ -24,6 +24,36 @@
  *   join(S5, S6, i, a)
  *   parallelize(S3.i, CPUThread, NoRaces)
  */
+/* An iteration of the loop over e0. */
+static void equake_loop(int64_t e0, int64_t N, int64_t next_threads,
+    double *SPARSEC_RESTRICT next_vals, const double *next_copies) {
+    for (int64_t t = 0; t < next_threads; t++) {
+        for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 - e0 * 1024); e1++) {
+            next_vals[e0 * 1024 + e1] += next_copies[t * (N * 3) + (e0 * 1024 + e1)];
+        }
+    }
+}
+
+/* An iteration of the loop over i. */
+static void equake_loop2(int64_t i, double dt, const double *SPARSEC_RESTRICT now_vals,
+    const double *SPARSEC_RESTRICT before_vals, const double *SPARSEC_RESTRICT M_vals,
+    const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT M23_vals,
+    const double *SPARSEC_RESTRICT C23_vals, const double *SPARSEC_RESTRICT V23_vals,
+    const double *SPARSEC_RESTRICT phi_vals, double *SPARSEC_RESTRICT next_vals,
+    double *SPARSEC_RESTRICT velocity_vals) {
+    for (int64_t a = 0; a < 3; a++) {
+        next_vals[i * 3 + a] = next_vals[i * 3 + a] * -(dt * dt);
+        next_vals[i * 3 + a] = next_vals[i * 3 + a] +
+            2.0 * M_vals[i * 3 + a] * now_vals[i * 3 + a] -
+            (M_vals[i * 3 + a] - dt / 2.0 * C_vals[i * 3 + a]) * before_vals[i * 3 + a] -
+            dt * dt * (M23_vals[i * 3 + a] * phi_vals[2] / 2.0 +
+            C23_vals[i * 3 + a] * phi_vals[1] / 2.0 + V23_vals[i * 3 + a] * phi_vals[0] / 2.0);
+        next_vals[i * 3 + a] = next_vals[i * 3 + a] /
+            (M_vals[i * 3 + a] + dt / 2.0 * C_vals[i * 3 + a]);
+        velocity_vals[i * 3 + a] = 0.5 / dt * (next_vals[i * 3 + a] - before_vals[i * 3 + a]);
+    }
+}
+
 int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT first_vals,
     const int32_t *SPARSEC_RESTRICT col_vals, const double *SPARSEC_RESTRICT K_vals,
     const double *SPARSEC_RESTRICT now_vals, const double *SPARSEC_RESTRICT before_vals,
@@ -84,27 +114,14 @@ int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT 
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t e0 = 0; e0 < (N * 3 + 1023) / 1024; e0++) {
-        for (int64_t t = 0; t < next_threads; t++) {
-            for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 - e0 * 1024); e1++) {
-                next_vals[e0 * 1024 + e1] += next_copies[t * (N * 3) + (e0 * 1024 + e1)];
-            }
-        }
+        equake_loop(e0, N, next_threads, next_vals, next_copies);
     }
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < N; i++) {
-        for (int64_t a = 0; a < 3; a++) {
-            next_vals[i * 3 + a] = next_vals[i * 3 + a] * -(dt * dt);
-            next_vals[i * 3 + a] =
-                next_vals[i * 3 + a] + 2.0 * M_vals[i * 3 + a] * now_vals[i * 3 + a] -
-                (M_vals[i * 3 + a] - dt / 2.0 * C_vals[i * 3 + a]) * before_vals[i * 3 + a] -
-                dt * dt * (M23_vals[i * 3 + a] * phi_vals[2] / 2.0 +
-                C23_vals[i * 3 + a] * phi_vals[1] / 2.0 + V23_vals[i * 3 + a] * phi_vals[0] / 2.0);
-            next_vals[i * 3 + a] =
-                next_vals[i * 3 + a] / (M_vals[i * 3 + a] + dt / 2.0 * C_vals[i * 3 + a]);
-            velocity_vals[i * 3 + a] = 0.5 / dt * (next_vals[i * 3 + a] - before_vals[i * 3 + a]);
-        }
+        equake_loop2(i, dt, now_vals, before_vals, M_vals, C_vals, M23_vals, C23_vals, V23_vals,
+            phi_vals, next_vals, velocity_vals);
     }
     sparsec_release(next_copies);
     return SPARSEC_OK;

@@ -13,6 +13,115 @@
  *   parallelize(j1, CPUVector, NoRaces)
  *   parallelize(j0, CPUThread, NoRaces)
  */
+/* An iteration of the loop over j0. */
+static void gemm_loop(int64_t j0, int64_t M, int64_t K, int64_t N,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
+    double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT panel_all) {
+    double *SPARSEC_RESTRICT panel_vals = panel_all + sparsec_thread_index() * (K * 16);
+    for (int64_t k2 = 0; k2 < K; k2++) {
+        for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
+            int64_t j = j0 * 16 + j2;
+            panel_vals[k2 * 16 + j2] = B_vals[k2 * N + j];
+        }
+    }
+    if (N - j0 * 16 >= 16) {
+        int64_t i0_full = M / 6;
+        for (int64_t i0 = 0; i0 < i0_full; i0++) {
+            double tile_vals[96];
+            SPARSEC_UNROLL(6)
+            for (int64_t i1 = 0; i1 < 6; i1++) {
+                SPARSEC_UNROLL(2)
+                for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                    *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
+                }
+            }
+            for (int64_t k = 0; k < K; k++) {
+                SPARSEC_UNROLL(6)
+                for (int64_t i1 = 0; i1 < 6; i1++) {
+                    int64_t i = i0 * 6 + i1;
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
+                            A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
+                    }
+                }
+            }
+            SPARSEC_UNROLL(6)
+            for (int64_t i1 = 0; i1 < 6; i1++) {
+                int64_t i = i0 * 6 + i1;
+                SPARSEC_UNROLL(2)
+                for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                    int64_t j = j0 * 16 + j1;
+                    *(sparsec_double8 *)&C_vals[i * N + j] =
+                        *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
+                }
+            }
+        }
+        if (i0_full * 6 < M) {
+            int64_t i0 = i0_full;
+            double tile_vals[96];
+            for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                SPARSEC_UNROLL(2)
+                for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                    *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
+                }
+            }
+            for (int64_t k = 0; k < K; k++) {
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                    int64_t i = i0 * 6 + i1;
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
+                            A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
+                    }
+                }
+            }
+            for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                int64_t i = i0 * 6 + i1;
+                SPARSEC_UNROLL(2)
+                for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                    int64_t j = j0 * 16 + j1;
+                    *(sparsec_double8 *)&C_vals[i * N + j] =
+                        *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
+                }
+            }
+        }
+    } else {
+        for (int64_t i0 = 0; i0 < (M + 5) / 6; i0++) {
+            if (0 < N - j0 * 16) {
+                double tile_vals[96];
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
+                    }
+                }
+                for (int64_t k = 0; k < K; k++) {
+                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                        int64_t i = i0 * 6 + i1;
+                        SPARSEC_UNROLL(2)
+                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
+                                A_vals[i * K + k] *
+                                SPARSEC_LANES_BELOW(sparsec_double8, panel_vals, k * 16 + j1, j1,
+                                N - j0 * 16);
+                        }
+                    }
+                }
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                    int64_t i = i0 * 6 + i1;
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                        int64_t j = j0 * 16 + j1;
+                        SPARSEC_LANES_STORE(sparsec_double8, C_vals, i * N + j, j1, N - j0 * 16,
+                            *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1]);
+                    }
+                }
+            }
+        }
+    }
+}
+
 int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
     double *panel_all = NULL;
@@ -24,111 +133,7 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
     #pragma omp parallel for
 #endif
     for (int64_t j0 = 0; j0 < (N + 15) / 16; j0++) {
-        double *SPARSEC_RESTRICT panel_vals = panel_all + sparsec_thread_index() * (K * 16);
-        for (int64_t k2 = 0; k2 < K; k2++) {
-            for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
-                int64_t j = j0 * 16 + j2;
-                panel_vals[k2 * 16 + j2] = B_vals[k2 * N + j];
-            }
-        }
-        if (N - j0 * 16 >= 16) {
-            int64_t i0_full = M / 6;
-            for (int64_t i0 = 0; i0 < i0_full; i0++) {
-                double tile_vals[96];
-                SPARSEC_UNROLL(6)
-                for (int64_t i1 = 0; i1 < 6; i1++) {
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
-                    }
-                }
-                for (int64_t k = 0; k < K; k++) {
-                    SPARSEC_UNROLL(6)
-                    for (int64_t i1 = 0; i1 < 6; i1++) {
-                        int64_t i = i0 * 6 + i1;
-                        SPARSEC_UNROLL(2)
-                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
-                                A_vals[i * K + k] *
-                                *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
-                        }
-                    }
-                }
-                SPARSEC_UNROLL(6)
-                for (int64_t i1 = 0; i1 < 6; i1++) {
-                    int64_t i = i0 * 6 + i1;
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        int64_t j = j0 * 16 + j1;
-                        *(sparsec_double8 *)&C_vals[i * N + j] =
-                            *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
-                    }
-                }
-            }
-            if (i0_full * 6 < M) {
-                int64_t i0 = i0_full;
-                double tile_vals[96];
-                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
-                    }
-                }
-                for (int64_t k = 0; k < K; k++) {
-                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                        int64_t i = i0 * 6 + i1;
-                        SPARSEC_UNROLL(2)
-                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
-                                A_vals[i * K + k] *
-                                *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
-                        }
-                    }
-                }
-                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                    int64_t i = i0 * 6 + i1;
-                    SPARSEC_UNROLL(2)
-                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        int64_t j = j0 * 16 + j1;
-                        *(sparsec_double8 *)&C_vals[i * N + j] =
-                            *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
-                    }
-                }
-            }
-        } else {
-            for (int64_t i0 = 0; i0 < (M + 5) / 6; i0++) {
-                if (0 < N - j0 * 16) {
-                    double tile_vals[96];
-                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                        SPARSEC_UNROLL(2)
-                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
-                        }
-                    }
-                    for (int64_t k = 0; k < K; k++) {
-                        for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                            int64_t i = i0 * 6 + i1;
-                            SPARSEC_UNROLL(2)
-                            for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                                *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
-                                    A_vals[i * K + k] *
-                                    SPARSEC_LANES_BELOW(sparsec_double8, panel_vals, k * 16 + j1,
-                                    j1, N - j0 * 16);
-                            }
-                        }
-                    }
-                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                        int64_t i = i0 * 6 + i1;
-                        SPARSEC_UNROLL(2)
-                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            int64_t j = j0 * 16 + j1;
-                            SPARSEC_LANES_STORE(sparsec_double8, C_vals, i * N + j, j1, N - j0 * 16,
-                                *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1]);
-                        }
-                    }
-                }
-            }
-        }
+        gemm_loop(j0, M, K, N, A_vals, B_vals, C_vals, panel_all);
     }
     sparsec_release(panel_all);
     return SPARSEC_OK;

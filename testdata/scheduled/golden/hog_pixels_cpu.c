@@ -12,6 +12,16 @@
  *   parallelize(y, CPUThread, Temporary)
  *   parallelize(l_cols_most, CPUThread, ParallelReduction)
  */
+/* An iteration of the loop over e0. */
+static void histogram_loop(int64_t e0, int64_t L, int64_t C, int64_t B, int64_t hist_threads,
+    float *SPARSEC_RESTRICT hist_vals, const float *hist_copies) {
+    for (int64_t t = 0; t < hist_threads; t++) {
+        for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, L * C * C * B - e0 * 1024); e1++) {
+            hist_vals[e0 * 1024 + e1] += hist_copies[t * (L * C * C * B) + (e0 * 1024 + e1)];
+        }
+    }
+}
+
 int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
     const int32_t *SPARSEC_RESTRICT bin_vals, const float *SPARSEC_RESTRICT part_vals,
     const float *SPARSEC_RESTRICT lo_vals, const int32_t *SPARSEC_RESTRICT first_vals,
@@ -86,13 +96,7 @@ int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
         #pragma omp parallel for schedule(static)
 #endif
         for (int64_t e0 = 0; e0 < (L * C * C * B + 1023) / 1024; e0++) {
-            for (int64_t t = 0; t < hist_threads; t++) {
-                for (int64_t e1 = 0; e1 <
-                        sparsec_min_int64(1024, L * C * C * B - e0 * 1024); e1++) {
-                    hist_vals[e0 * 1024 + e1] +=
-                        hist_copies[t * (L * C * C * B) + (e0 * 1024 + e1)];
-                }
-            }
+            histogram_loop(e0, L, C, B, hist_threads, hist_vals, hist_copies);
         }
     }
     sparsec_release(hist_copies);

@@ -15,6 +15,67 @@
  *   parallelize(l_rows_most, CPUThread, ParallelReduction)
  *   parallelize(l_cols_most, CPUThread, ParallelReduction)
  */
+/* An iteration of the loop over l. */
+static void histogram_loop(int64_t l, int64_t X, int64_t C, int64_t B,
+    const int32_t *SPARSEC_RESTRICT bin_vals, const float *SPARSEC_RESTRICT part_vals,
+    const float *SPARSEC_RESTRICT lo_vals, const int32_t *SPARSEC_RESTRICT first_vals,
+    const int32_t *SPARSEC_RESTRICT last_vals, const float *SPARSEC_RESTRICT location_vals,
+    const float *SPARSEC_RESTRICT size_vals, float *SPARSEC_RESTRICT hist_vals) {
+    for (int64_t y0 = 0; y0 <
+            ((int64_t)last_vals[l * 2 + 1] - first_vals[l * 2 + 1] + 15) / 16; y0++) {
+        for (int64_t x0 = 0; x0 < ((int64_t)last_vals[l * 2] - first_vals[l * 2] + 15) / 16; x0++) {
+            for (int64_t y1 = 0; y1 <
+                    sparsec_min_int64(16,
+                    (int64_t)last_vals[l * 2 + 1] - first_vals[l * 2 + 1] - y0 * 16); y1++) {
+                int64_t y = first_vals[l * 2 + 1] + (y0 * 16 + y1);
+                float weight_vals[16];
+                for (int64_t xw = 0; xw <
+                        sparsec_min_int64(16,
+                        (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); xw++) {
+                    int64_t x = first_vals[l * 2] + (x0 * 16 + xw);
+                    weight_vals[xw] = expf(-(((float)(x + 1) - location_vals[l * 2]) *
+                        ((float)(x + 1) - location_vals[l * 2]) * 2.0f /
+                        (size_vals[l * 2] * size_vals[l * 2]) +
+                        ((float)(y + 1) - location_vals[l * 2 + 1]) *
+                        ((float)(y + 1) - location_vals[l * 2 + 1]) * 2.0f /
+                        (size_vals[l * 2 + 1] * size_vals[l * 2 + 1])));
+                }
+                for (int64_t cy =
+                        (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y +
+                        1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0);
+                        cy <
+                        sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y +
+                        1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) +
+                        2), C); cy++) {
+                    for (int64_t x1 = 0;
+                            x1 < sparsec_min_int64(16,
+                            (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); x1++) {
+                        int64_t x = first_vals[l * 2] + (x0 * 16 + x1);
+                        for (int64_t cx =
+                                (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x +
+                                1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0);
+                                cx <
+                                sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x +
+                                1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) +
+                                2), C); cx++) {
+                            for (int64_t k = 0; k < 2; k++) {
+                                int64_t at_bin = bin_vals[(y * X + x) * 2 + k];
+                                hist_vals[((l * C + cy) * C + cx) * B + at_bin] +=
+                                    part_vals[(y * X + x) * 2 + k] *
+                                    (1.0f - fabsf(((float)(x + 1) - lo_vals[l * 2]) * (float)C /
+                                    size_vals[l * 2] - 0.5f -
+                                    (float)cx)) * (1.0f -
+                                    fabsf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C /
+                                    size_vals[l * 2 + 1] - 0.5f - (float)cy)) * weight_vals[x1];
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
     const int32_t *SPARSEC_RESTRICT bin_vals, const float *SPARSEC_RESTRICT part_vals,
     const float *SPARSEC_RESTRICT lo_vals, const int32_t *SPARSEC_RESTRICT first_vals,
@@ -26,60 +87,8 @@ int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
     #pragma omp parallel for schedule(dynamic)
 #endif
     for (int64_t l = 0; l < L; l++) {
-        for (int64_t y0 = 0; y0 <
-                ((int64_t)last_vals[l * 2 + 1] - first_vals[l * 2 + 1] + 15) / 16; y0++) {
-            for (int64_t x0 = 0; x0 <
-                    ((int64_t)last_vals[l * 2] - first_vals[l * 2] + 15) / 16; x0++) {
-                for (int64_t y1 = 0; y1 <
-                        sparsec_min_int64(16,
-                        (int64_t)last_vals[l * 2 + 1] - first_vals[l * 2 + 1] - y0 * 16); y1++) {
-                    int64_t y = first_vals[l * 2 + 1] + (y0 * 16 + y1);
-                    float weight_vals[16];
-                    for (int64_t xw = 0;
-                            xw < sparsec_min_int64(16,
-                            (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); xw++) {
-                        int64_t x = first_vals[l * 2] + (x0 * 16 + xw);
-                        weight_vals[xw] = expf(-(((float)(x + 1) - location_vals[l * 2]) *
-                            ((float)(x + 1) - location_vals[l * 2]) * 2.0f /
-                            (size_vals[l * 2] * size_vals[l * 2]) +
-                            ((float)(y + 1) - location_vals[l * 2 + 1]) *
-                            ((float)(y + 1) - location_vals[l * 2 + 1]) * 2.0f /
-                            (size_vals[l * 2 + 1] * size_vals[l * 2 + 1])));
-                    }
-                    for (int64_t cy =
-                            (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y +
-                            1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0);
-                            cy <
-                            sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y +
-                            1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) +
-                            2), C); cy++) {
-                        for (int64_t x1 = 0;
-                                x1 < sparsec_min_int64(16,
-                                (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); x1++) {
-                            int64_t x = first_vals[l * 2] + (x0 * 16 + x1);
-                            for (int64_t cx =
-                                    (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x +
-                                    1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0);
-                                    cx <
-                                    sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x +
-                                    1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) +
-                                    2), C); cx++) {
-                                for (int64_t k = 0; k < 2; k++) {
-                                    int64_t at_bin = bin_vals[(y * X + x) * 2 + k];
-                                    hist_vals[((l * C + cy) * C + cx) * B + at_bin] +=
-                                        part_vals[(y * X + x) * 2 + k] *
-                                        (1.0f - fabsf(((float)(x + 1) - lo_vals[l * 2]) * (float)C /
-                                        size_vals[l * 2] - 0.5f -
-                                        (float)cx)) * (1.0f -
-                                        fabsf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C /
-                                        size_vals[l * 2 + 1] - 0.5f - (float)cy)) * weight_vals[x1];
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        histogram_loop(l, X, C, B, bin_vals, part_vals, lo_vals, first_vals, last_vals,
+            location_vals, size_vals, hist_vals);
     }
     return SPARSEC_OK;
 }

@@ -12,6 +12,61 @@
  *   split(i, i1, i2, 32)
  *   parallelize(i1, CPUThread, NoRaces)
  */
+/* An iteration of the loop over i1. */
+static void mttkrp5_loop(int64_t i1, int64_t I, int64_t J, const int32_t *SPARSEC_RESTRICT B1_pos,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const int32_t *SPARSEC_RESTRICT B4_pos,
+    const int32_t *SPARSEC_RESTRICT B4_crd, const int32_t *SPARSEC_RESTRICT B5_pos,
+    const int32_t *SPARSEC_RESTRICT B5_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
+    const double *SPARSEC_RESTRICT E_vals, const double *SPARSEC_RESTRICT F_vals,
+    double *SPARSEC_RESTRICT A_vals, double *SPARSEC_RESTRICT BDEF_all,
+    double *SPARSEC_RESTRICT BEF_all, double *SPARSEC_RESTRICT BF_all) {
+    int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
+    int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
+        i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
+    for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+        for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+            int64_t k = B2_crd[pB2];
+            double *SPARSEC_RESTRICT BDEF_vals = BDEF_all + sparsec_thread_index() * J;
+            for (int64_t j = 0; j < J; j++) {
+                BDEF_vals[j] = 0.0;
+            }
+            for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                int64_t l = B3_crd[pB3];
+                double *SPARSEC_RESTRICT BEF_vals = BEF_all + sparsec_thread_index() * J;
+                for (int64_t j = 0; j < J; j++) {
+                    BEF_vals[j] = 0.0;
+                }
+                for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
+                    int64_t m = B4_crd[pB4];
+                    double *SPARSEC_RESTRICT BF_vals = BF_all + sparsec_thread_index() * J;
+                    for (int64_t j = 0; j < J; j++) {
+                        BF_vals[j] = 0.0;
+                    }
+                    for (int64_t pB5 = B5_pos[pB4]; pB5 < B5_pos[pB4 + 1]; pB5++) {
+                        SPARSEC_NO_JAM_SERIAL();
+                        int64_t n = B5_crd[pB5];
+                        for (int64_t j = 0; j < J; j++) {
+                            BF_vals[j] += B_vals[pB5] * F_vals[n * J + j];
+                        }
+                    }
+                    for (int64_t j = 0; j < J; j++) {
+                        BEF_vals[j] += E_vals[m * J + j] * BF_vals[j];
+                    }
+                }
+                for (int64_t j = 0; j < J; j++) {
+                    BDEF_vals[j] += D_vals[l * J + j] * BEF_vals[j];
+                }
+            }
+            for (int64_t j = 0; j < J; j++) {
+                A_vals[B1_crd[pB1] * J + j] += C_vals[k * J + j] * BDEF_vals[j];
+            }
+        }
+    }
+}
+
 int mttkrp5_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t N, int64_t J,
     const int32_t *SPARSEC_RESTRICT B1_pos, const int32_t *SPARSEC_RESTRICT B1_crd,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
@@ -37,48 +92,9 @@ int mttkrp5_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t N, int64_t J
     #pragma omp parallel for
 #endif
     for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
-        int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
-            i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
-        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                int64_t k = B2_crd[pB2];
-                double *SPARSEC_RESTRICT BDEF_vals = BDEF_all + sparsec_thread_index() * J;
-                for (int64_t j = 0; j < J; j++) {
-                    BDEF_vals[j] = 0.0;
-                }
-                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                    int64_t l = B3_crd[pB3];
-                    double *SPARSEC_RESTRICT BEF_vals = BEF_all + sparsec_thread_index() * J;
-                    for (int64_t j = 0; j < J; j++) {
-                        BEF_vals[j] = 0.0;
-                    }
-                    for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
-                        int64_t m = B4_crd[pB4];
-                        double *SPARSEC_RESTRICT BF_vals = BF_all + sparsec_thread_index() * J;
-                        for (int64_t j = 0; j < J; j++) {
-                            BF_vals[j] = 0.0;
-                        }
-                        for (int64_t pB5 = B5_pos[pB4]; pB5 < B5_pos[pB4 + 1]; pB5++) {
-                            SPARSEC_NO_JAM_SERIAL();
-                            int64_t n = B5_crd[pB5];
-                            for (int64_t j = 0; j < J; j++) {
-                                BF_vals[j] += B_vals[pB5] * F_vals[n * J + j];
-                            }
-                        }
-                        for (int64_t j = 0; j < J; j++) {
-                            BEF_vals[j] += E_vals[m * J + j] * BF_vals[j];
-                        }
-                    }
-                    for (int64_t j = 0; j < J; j++) {
-                        BDEF_vals[j] += D_vals[l * J + j] * BEF_vals[j];
-                    }
-                }
-                for (int64_t j = 0; j < J; j++) {
-                    A_vals[B1_crd[pB1] * J + j] += C_vals[k * J + j] * BDEF_vals[j];
-                }
-            }
-        }
+        mttkrp5_loop(i1, I, J, B1_pos, B1_crd, B2_pos, B2_crd, B3_pos, B3_crd, B4_pos, B4_crd,
+            B5_pos, B5_crd, B_vals, C_vals, D_vals, E_vals, F_vals, A_vals, BDEF_all,
+            BEF_all, BF_all);
     }
     sparsec_release(BDEF_all);
     sparsec_release(BEF_all);

@@ -14,6 +14,101 @@
  *   parallelize(j1, CPUVector, NoRaces)
  *   parallelize(i0, CPUThread(dynamic, 16), NoRaces)
  */
+/* An iteration of the loop over i0. */
+static void mttkrp3_loop(int64_t i0, int64_t J, int64_t ip_begin, int64_t ip_end,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
+    double *SPARSEC_RESTRICT A_vals) {
+    int64_t i1_begin = ip_begin + i0 * 4;
+    for (int64_t ip = i1_begin; ip < sparsec_min_int64(i1_begin + 4, ip_end); ip++) {
+        int64_t i = B1_crd[ip];
+        int64_t j0_full = J / 32;
+        for (int64_t j0 = 0; j0 < j0_full; j0++) {
+            double row_vals[32];
+            SPARSEC_UNROLL(4)
+            for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                *(sparsec_double8 *)&row_vals[j1] = (sparsec_double8){0};
+            }
+            for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
+                int64_t k = B2_crd[pB2];
+                double fibre_vals[32];
+                SPARSEC_UNROLL(4)
+                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                    *(sparsec_double8 *)&fibre_vals[j1] = (sparsec_double8){0};
+                }
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    int64_t l = B3_crd[pB3];
+                    SPARSEC_UNROLL(4)
+                    for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                        int64_t j = j0 * 32 + j1;
+                        *(sparsec_double8 *)&fibre_vals[j1] +=
+                            B_vals[pB3] * *(const sparsec_double8 *)&D_vals[l * J + j];
+                    }
+                }
+                SPARSEC_UNROLL(4)
+                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                    int64_t j = j0 * 32 + j1;
+                    *(sparsec_double8 *)&row_vals[j1] +=
+                        *(const sparsec_double8 *)&C_vals[k * J + j] *
+                        *(const sparsec_double8 *)&fibre_vals[j1];
+                }
+            }
+            SPARSEC_UNROLL(4)
+            for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                int64_t j = j0 * 32 + j1;
+                *(sparsec_double8 *)&A_vals[i * J + j] = *(const sparsec_double8 *)&row_vals[j1];
+            }
+        }
+        if (j0_full * 32 < J) {
+            int64_t j0 = j0_full;
+            double row_vals[32];
+#ifdef _OPENMP
+            #pragma omp simd
+#endif
+            for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                row_vals[j1] = 0.0;
+            }
+            for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
+                int64_t k = B2_crd[pB2];
+                double fibre_vals[32];
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
+                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                    fibre_vals[j1] = 0.0;
+                }
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    SPARSEC_NO_JAM();
+                    int64_t l = B3_crd[pB3];
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
+                    for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                        int64_t j = j0 * 32 + j1;
+                        fibre_vals[j1] += B_vals[pB3] * D_vals[l * J + j];
+                    }
+                }
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
+                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                    int64_t j = j0 * 32 + j1;
+                    row_vals[j1] += C_vals[k * J + j] * fibre_vals[j1];
+                }
+            }
+#ifdef _OPENMP
+            #pragma omp simd
+#endif
+            for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                int64_t j = j0 * 32 + j1;
+                A_vals[i * J + j] = row_vals[j1];
+            }
+        }
+    }
+}
+
 int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
@@ -28,93 +123,8 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     #pragma omp parallel for schedule(dynamic, 16)
 #endif
     for (int64_t i0 = 0; i0 < (ip_end - ip_begin + 3) / 4; i0++) {
-        int64_t i1_begin = ip_begin + i0 * 4;
-        for (int64_t ip = i1_begin; ip < sparsec_min_int64(i1_begin + 4, ip_end); ip++) {
-            int64_t i = B1_crd[ip];
-            int64_t j0_full = J / 32;
-            for (int64_t j0 = 0; j0 < j0_full; j0++) {
-                double row_vals[32];
-                SPARSEC_UNROLL(4)
-                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
-                    *(sparsec_double8 *)&row_vals[j1] = (sparsec_double8){0};
-                }
-                for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
-                    int64_t k = B2_crd[pB2];
-                    double fibre_vals[32];
-                    SPARSEC_UNROLL(4)
-                    for (int64_t j1 = 0; j1 < 32; j1 += 8) {
-                        *(sparsec_double8 *)&fibre_vals[j1] = (sparsec_double8){0};
-                    }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        int64_t l = B3_crd[pB3];
-                        SPARSEC_UNROLL(4)
-                        for (int64_t j1 = 0; j1 < 32; j1 += 8) {
-                            int64_t j = j0 * 32 + j1;
-                            *(sparsec_double8 *)&fibre_vals[j1] +=
-                                B_vals[pB3] * *(const sparsec_double8 *)&D_vals[l * J + j];
-                        }
-                    }
-                    SPARSEC_UNROLL(4)
-                    for (int64_t j1 = 0; j1 < 32; j1 += 8) {
-                        int64_t j = j0 * 32 + j1;
-                        *(sparsec_double8 *)&row_vals[j1] +=
-                            *(const sparsec_double8 *)&C_vals[k * J + j] *
-                            *(const sparsec_double8 *)&fibre_vals[j1];
-                    }
-                }
-                SPARSEC_UNROLL(4)
-                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
-                    int64_t j = j0 * 32 + j1;
-                    *(sparsec_double8 *)&A_vals[i * J + j] =
-                        *(const sparsec_double8 *)&row_vals[j1];
-                }
-            }
-            if (j0_full * 32 < J) {
-                int64_t j0 = j0_full;
-                double row_vals[32];
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                    row_vals[j1] = 0.0;
-                }
-                for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
-                    int64_t k = B2_crd[pB2];
-                    double fibre_vals[32];
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                        fibre_vals[j1] = 0.0;
-                    }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        SPARSEC_NO_JAM();
-                        int64_t l = B3_crd[pB3];
-#ifdef _OPENMP
-                        #pragma omp simd
-#endif
-                        for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                            int64_t j = j0 * 32 + j1;
-                            fibre_vals[j1] += B_vals[pB3] * D_vals[l * J + j];
-                        }
-                    }
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                        int64_t j = j0 * 32 + j1;
-                        row_vals[j1] += C_vals[k * J + j] * fibre_vals[j1];
-                    }
-                }
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                    int64_t j = j0 * 32 + j1;
-                    A_vals[i * J + j] = row_vals[j1];
-                }
-            }
-        }
+        mttkrp3_loop(i0, J, ip_begin, ip_end, B1_crd, B2_pos, B2_crd, B3_pos, B3_crd, B_vals,
+            C_vals, D_vals, A_vals);
     }
     return SPARSEC_OK;
 }

@@ -15,6 +15,53 @@
  *   parallelize(lane, CPUVector, NoRaces)
  *   parallelize(k1, CPUVector, ParallelReduction)
  */
+/* An iteration of the loop over i0. */
+static void sddmm_loop(int64_t i0, int64_t M, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT D_vals,
+    double *SPARSEC_RESTRICT C_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t j = A2_crd[pA2];
+            double sum = 0.0;
+            double partial_vals[16];
+            for (int64_t k1 = 0; k1 < 16; k1++) {
+                partial_vals[k1] = 0.0;
+            }
+            int64_t k0_full = K / 16;
+            for (int64_t k0 = 0; k0 < k0_full; k0++) {
+                SPARSEC_UNROLL(2)
+                for (int64_t lane = 0; lane < 16; lane += 8) {
+                    int64_t k = k0 * 16 + lane;
+                    *(sparsec_double8 *)&partial_vals[lane] +=
+                        *(const sparsec_double8 *)&B_vals[i * K + k] *
+                        *(const sparsec_double8 *)&D_vals[j * K + k];
+                }
+            }
+            if (k0_full * 16 < K) {
+                int64_t k0 = k0_full;
+                double rest = 0.0;
+#ifdef _OPENMP
+                #pragma omp simd reduction(+:rest)
+#endif
+                for (int64_t lane = 0; lane < sparsec_min_int64(16, K - k0 * 16); lane++) {
+                    int64_t k = k0 * 16 + lane;
+                    rest += B_vals[i * K + k] * D_vals[j * K + k];
+                }
+                sum += A_vals[pA2] * rest;
+            }
+            sparsec_double8 sum_lanes = {0};
+            SPARSEC_UNROLL(2)
+            for (int64_t k1 = 0; k1 < 16; k1 += 8) {
+                sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&partial_vals[k1];
+            }
+            sum += sparsec_sum_double8(&sum_lanes);
+            C_vals[pA2] = sum;
+        }
+    }
+}
+
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT D_vals,
@@ -34,46 +81,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     #pragma omp parallel for schedule(dynamic, 4)
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                double sum = 0.0;
-                double partial_vals[16];
-                for (int64_t k1 = 0; k1 < 16; k1++) {
-                    partial_vals[k1] = 0.0;
-                }
-                int64_t k0_full = K / 16;
-                for (int64_t k0 = 0; k0 < k0_full; k0++) {
-                    SPARSEC_UNROLL(2)
-                    for (int64_t lane = 0; lane < 16; lane += 8) {
-                        int64_t k = k0 * 16 + lane;
-                        *(sparsec_double8 *)&partial_vals[lane] +=
-                            *(const sparsec_double8 *)&B_vals[i * K + k] *
-                            *(const sparsec_double8 *)&D_vals[j * K + k];
-                    }
-                }
-                if (k0_full * 16 < K) {
-                    int64_t k0 = k0_full;
-                    double rest = 0.0;
-#ifdef _OPENMP
-                    #pragma omp simd reduction(+:rest)
-#endif
-                    for (int64_t lane = 0; lane < sparsec_min_int64(16, K - k0 * 16); lane++) {
-                        int64_t k = k0 * 16 + lane;
-                        rest += B_vals[i * K + k] * D_vals[j * K + k];
-                    }
-                    sum += A_vals[pA2] * rest;
-                }
-                sparsec_double8 sum_lanes = {0};
-                SPARSEC_UNROLL(2)
-                for (int64_t k1 = 0; k1 < 16; k1 += 8) {
-                    sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&partial_vals[k1];
-                }
-                sum += sparsec_sum_double8(&sum_lanes);
-                C_vals[pA2] = sum;
-            }
-        }
+        sddmm_loop(i0, M, K, A2_pos, A2_crd, A_vals, B_vals, D_vals, C_vals);
     }
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;

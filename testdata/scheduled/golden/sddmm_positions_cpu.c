@@ -12,6 +12,32 @@
  *   parallelize(p0, CPUThread(dynamic, 16), NoRaces)
  *   parallelize(k, CPUVector, ParallelReduction)
  */
+/* An iteration of the loop over p0. */
+static void sddmm_loop(int64_t p0, int64_t M, int64_t K, int64_t p_begin, int64_t p_end,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT C_vals) {
+    int64_t p1_begin = p_begin + p0 * 256;
+    int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
+    int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, p1_begin + 1);
+    int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, p1_end);
+    for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
+        int64_t pA2_begin = sparsec_max_int64(A2_pos[i], p1_begin);
+        int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], p1_end);
+        for (int64_t p = pA2_begin; p < pA2_end; p++) {
+            int64_t j = A2_crd[p];
+            double sum = 0.0;
+#ifdef _OPENMP
+            #pragma omp simd reduction(+:sum)
+#endif
+            for (int64_t k = 0; k < K; k++) {
+                sum += A_vals[p] * B_vals[i * K + k] * D_vals[j * K + k];
+            }
+            C_vals[p] = sum;
+        }
+    }
+}
+
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT D_vals,
@@ -33,25 +59,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     #pragma omp parallel for schedule(dynamic, 16)
 #endif
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 255) / 256; p0++) {
-        int64_t p1_begin = p_begin + p0 * 256;
-        int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
-        int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, p1_begin + 1);
-        int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, p1_end);
-        for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
-            int64_t pA2_begin = sparsec_max_int64(A2_pos[i], p1_begin);
-            int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], p1_end);
-            for (int64_t p = pA2_begin; p < pA2_end; p++) {
-                int64_t j = A2_crd[p];
-                double sum = 0.0;
-#ifdef _OPENMP
-                #pragma omp simd reduction(+:sum)
-#endif
-                for (int64_t k = 0; k < K; k++) {
-                    sum += A_vals[p] * B_vals[i * K + k] * D_vals[j * K + k];
-                }
-                C_vals[p] = sum;
-            }
-        }
+        sddmm_loop(p0, M, K, p_begin, p_end, A2_pos, A2_crd, A_vals, B_vals, D_vals, C_vals);
     }
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;

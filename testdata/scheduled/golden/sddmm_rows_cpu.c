@@ -14,6 +14,61 @@
  *   parallelize(k2, CPUVector, NoRaces)
  *   parallelize(k1, CPUVector, ParallelReduction)
  */
+/* An iteration of the loop over i0. */
+static void sddmm_loop(int64_t i0, int64_t M, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT D_vals,
+    double *SPARSEC_RESTRICT C_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        int64_t k0_full = K / 32;
+        for (int64_t k0 = 0; k0 < k0_full; k0++) {
+            double row_vals[32];
+            SPARSEC_UNROLL(4)
+            for (int64_t k2 = 0; k2 < 32; k2 += 8) {
+                int64_t k = k0 * 32 + k2;
+                *(sparsec_double8 *)&row_vals[k2] = *(const sparsec_double8 *)&B_vals[i * K + k];
+            }
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                int64_t j = A2_crd[pA2];
+                double sum = 0.0;
+                sparsec_double8 sum_lanes = {0};
+                SPARSEC_UNROLL(4)
+                for (int64_t k1 = 0; k1 < 32; k1 += 8) {
+                    int64_t k = k0 * 32 + k1;
+                    sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&D_vals[j * K + k] *
+                        *(const sparsec_double8 *)&row_vals[k1];
+                }
+                sum += sparsec_sum_double8(&sum_lanes);
+                C_vals[pA2] += sum;
+            }
+        }
+        if (k0_full * 32 < K) {
+            int64_t k0 = k0_full;
+            double row_vals[32];
+#ifdef _OPENMP
+            #pragma omp simd
+#endif
+            for (int64_t k2 = 0; k2 < sparsec_min_int64(32, K - k0 * 32); k2++) {
+                int64_t k = k0 * 32 + k2;
+                row_vals[k2] = B_vals[i * K + k];
+            }
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                int64_t j = A2_crd[pA2];
+                double sum = 0.0;
+#ifdef _OPENMP
+                #pragma omp simd reduction(+:sum)
+#endif
+                for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
+                    int64_t k = k0 * 32 + k1;
+                    sum += A_vals[pA2] * D_vals[j * K + k] * row_vals[k1];
+                }
+                C_vals[pA2] += sum;
+            }
+        }
+    }
+}
+
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT D_vals,
@@ -34,55 +89,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     #pragma omp parallel for schedule(dynamic, 4)
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            int64_t k0_full = K / 32;
-            for (int64_t k0 = 0; k0 < k0_full; k0++) {
-                double row_vals[32];
-                SPARSEC_UNROLL(4)
-                for (int64_t k2 = 0; k2 < 32; k2 += 8) {
-                    int64_t k = k0 * 32 + k2;
-                    *(sparsec_double8 *)&row_vals[k2] =
-                        *(const sparsec_double8 *)&B_vals[i * K + k];
-                }
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    int64_t j = A2_crd[pA2];
-                    double sum = 0.0;
-                    sparsec_double8 sum_lanes = {0};
-                    SPARSEC_UNROLL(4)
-                    for (int64_t k1 = 0; k1 < 32; k1 += 8) {
-                        int64_t k = k0 * 32 + k1;
-                        sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&D_vals[j * K + k] *
-                            *(const sparsec_double8 *)&row_vals[k1];
-                    }
-                    sum += sparsec_sum_double8(&sum_lanes);
-                    C_vals[pA2] += sum;
-                }
-            }
-            if (k0_full * 32 < K) {
-                int64_t k0 = k0_full;
-                double row_vals[32];
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t k2 = 0; k2 < sparsec_min_int64(32, K - k0 * 32); k2++) {
-                    int64_t k = k0 * 32 + k2;
-                    row_vals[k2] = B_vals[i * K + k];
-                }
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    int64_t j = A2_crd[pA2];
-                    double sum = 0.0;
-#ifdef _OPENMP
-                    #pragma omp simd reduction(+:sum)
-#endif
-                    for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                        int64_t k = k0 * 32 + k1;
-                        sum += A_vals[pA2] * D_vals[j * K + k] * row_vals[k1];
-                    }
-                    C_vals[pA2] += sum;
-                }
-            }
-        }
+        sddmm_loop(i0, M, K, A2_pos, A2_crd, A_vals, B_vals, D_vals, C_vals);
     }
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;

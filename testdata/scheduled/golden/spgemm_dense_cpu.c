@@ -9,6 +9,25 @@
  *   split(i, i0, i1, 8)
  *   parallelize(i0, CPUThread(dynamic), NoRaces)
  */
+/* An iteration of the loop over i0. */
+static void spgemm_loop(int64_t i0, int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
+    const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(8, M - i0 * 8); i1++) {
+        int64_t i = i0 * 8 + i1;
+        for (int64_t j = 0; j < N; j++) {
+            C_vals[i * N + j] = 0.0;
+        }
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t k = A2_crd[pA2];
+            for (int64_t pB2 = B2_pos[k]; pB2 < B2_pos[k + 1]; pB2++) {
+                C_vals[i * N + B2_crd[pB2]] += A_vals[pA2] * B_vals[pB2];
+            }
+        }
+    }
+}
+
 int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
@@ -18,18 +37,7 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     #pragma omp parallel for schedule(dynamic)
 #endif
     for (int64_t i0 = 0; i0 < (M + 7) / 8; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(8, M - i0 * 8); i1++) {
-            int64_t i = i0 * 8 + i1;
-            for (int64_t j = 0; j < N; j++) {
-                C_vals[i * N + j] = 0.0;
-            }
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t k = A2_crd[pA2];
-                for (int64_t pB2 = B2_pos[k]; pB2 < B2_pos[k + 1]; pB2++) {
-                    C_vals[i * N + B2_crd[pB2]] += A_vals[pA2] * B_vals[pB2];
-                }
-            }
-        }
+        spgemm_loop(i0, M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C_vals);
     }
     return SPARSEC_OK;
 }

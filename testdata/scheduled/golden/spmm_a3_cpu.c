@@ -12,6 +12,38 @@
  *   parallelize(i0, CPUThread, NoRaces)
  *   parallelize(k, CPUVector, IgnoreRaces)
  */
+/* An iteration of the loop over i0. */
+static void spmm_loop(int64_t i0, int64_t M, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(8, M - i0 * 8); i1++) {
+        int64_t i = i0 * 8 + i1;
+#ifdef _OPENMP
+        #pragma omp simd
+#endif
+        for (int64_t k = 0; k < K; k++) {
+            C_vals[i * K + k] = 0.0;
+        }
+        int64_t jpos_begin = A2_pos[i];
+        int64_t jpos_end = A2_pos[i + 1];
+        for (int64_t jpos0 = 0; jpos0 < (jpos_end - jpos_begin + 7) / 8; jpos0++) {
+#ifdef _OPENMP
+            #pragma omp simd
+#endif
+            for (int64_t k = 0; k < K; k++) {
+                double sum = 0.0;
+                int64_t jpos1_begin = jpos_begin + jpos0 * 8;
+                for (int64_t jpos = jpos1_begin;
+                        jpos < sparsec_min_int64(jpos1_begin + 8, jpos_end); jpos++) {
+                    int64_t j = A2_crd[jpos];
+                    sum += A_vals[jpos] * B_vals[j * K + k];
+                }
+                C_vals[i * K + k] += sum;
+            }
+        }
+    }
+}
+
 int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
@@ -20,32 +52,7 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (M + 7) / 8; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(8, M - i0 * 8); i1++) {
-            int64_t i = i0 * 8 + i1;
-#ifdef _OPENMP
-            #pragma omp simd
-#endif
-            for (int64_t k = 0; k < K; k++) {
-                C_vals[i * K + k] = 0.0;
-            }
-            int64_t jpos_begin = A2_pos[i];
-            int64_t jpos_end = A2_pos[i + 1];
-            for (int64_t jpos0 = 0; jpos0 < (jpos_end - jpos_begin + 7) / 8; jpos0++) {
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t k = 0; k < K; k++) {
-                    double sum = 0.0;
-                    int64_t jpos1_begin = jpos_begin + jpos0 * 8;
-                    for (int64_t jpos = jpos1_begin;
-                            jpos < sparsec_min_int64(jpos1_begin + 8, jpos_end); jpos++) {
-                        int64_t j = A2_crd[jpos];
-                        sum += A_vals[jpos] * B_vals[j * K + k];
-                    }
-                    C_vals[i * K + k] += sum;
-                }
-            }
-        }
+        spmm_loop(i0, M, K, A2_pos, A2_crd, A_vals, B_vals, C_vals);
     }
     return SPARSEC_OK;
 }

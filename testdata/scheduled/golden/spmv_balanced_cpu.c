@@ -11,6 +11,44 @@
  *   parallelize(f0, CPUThread(static), Atomics)
  *   parallelize(f1, CPUVector, ParallelReduction)
  */
+/* An iteration of the loop over f0. */
+static void spmv_loop(int64_t f0, int64_t M, int64_t fpos_begin, int64_t fpos_end,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
+    int64_t f1_begin = fpos_begin + f0 * 8192;
+    int64_t f1_end = sparsec_min_int64(f1_begin + 8192, fpos_end);
+    int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, f1_begin + 1);
+    int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, f1_end);
+    for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
+        double sum = 0.0;
+        int64_t pA2_begin = sparsec_max_int64(A2_pos[i], f1_begin);
+        int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], f1_end);
+        int64_t fpos_full = pA2_begin + sparsec_max_int64(0, pA2_end - pA2_begin) / 4 * 4;
+        sparsec_double4 sum_lanes = {0};
+        for (int64_t fpos = pA2_begin; fpos < fpos_full; fpos += 4) {
+            sum_lanes += *(const sparsec_double4 *)&A_vals[fpos] * (sparsec_double4){
+                x_vals[A2_crd[fpos]],
+                x_vals[A2_crd[fpos + 1]],
+                x_vals[A2_crd[fpos + 2]],
+                x_vals[A2_crd[fpos + 3]],
+            };
+        }
+        sum += sparsec_sum_double4(&sum_lanes);
+        for (int64_t fpos = fpos_full; fpos < pA2_end; fpos++) {
+            int64_t j = A2_crd[fpos];
+            sum += A_vals[fpos] * x_vals[j];
+        }
+        if (A2_pos[i] >= f1_begin && A2_pos[i + 1] <= f1_end) {
+            y_vals[i] += sum;
+        } else {
+#ifdef _OPENMP
+            #pragma omp atomic
+#endif
+            y_vals[i] += sum;
+        }
+    }
+}
+
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -22,38 +60,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t f0 = 0; f0 < (fpos_end - fpos_begin + 8191) / 8192; f0++) {
-        int64_t f1_begin = fpos_begin + f0 * 8192;
-        int64_t f1_end = sparsec_min_int64(f1_begin + 8192, fpos_end);
-        int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, f1_begin + 1);
-        int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, f1_end);
-        for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
-            double sum = 0.0;
-            int64_t pA2_begin = sparsec_max_int64(A2_pos[i], f1_begin);
-            int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], f1_end);
-            int64_t fpos_full = pA2_begin + sparsec_max_int64(0, pA2_end - pA2_begin) / 4 * 4;
-            sparsec_double4 sum_lanes = {0};
-            for (int64_t fpos = pA2_begin; fpos < fpos_full; fpos += 4) {
-                sum_lanes += *(const sparsec_double4 *)&A_vals[fpos] * (sparsec_double4){
-                    x_vals[A2_crd[fpos]],
-                    x_vals[A2_crd[fpos + 1]],
-                    x_vals[A2_crd[fpos + 2]],
-                    x_vals[A2_crd[fpos + 3]],
-                };
-            }
-            sum += sparsec_sum_double4(&sum_lanes);
-            for (int64_t fpos = fpos_full; fpos < pA2_end; fpos++) {
-                int64_t j = A2_crd[fpos];
-                sum += A_vals[fpos] * x_vals[j];
-            }
-            if (A2_pos[i] >= f1_begin && A2_pos[i + 1] <= f1_end) {
-                y_vals[i] += sum;
-            } else {
-#ifdef _OPENMP
-                #pragma omp atomic
-#endif
-                y_vals[i] += sum;
-            }
-        }
+        spmv_loop(f0, M, fpos_begin, fpos_end, A2_pos, A2_crd, A_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

@@ -11,6 +11,51 @@
  *   parallelize(i0, CPUThread, NoRaces)
  *   parallelize(i_longest, CPUThread, ParallelReduction)
  */
+/* An iteration of the loop over i0. */
+static void spmv_csr_loop(int64_t i0, int64_t R, const int32_t *SPARSEC_RESTRICT pos_vals,
+    const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    int64_t most = 0;
+    int32_t i1_live[32];
+    int64_t i1_count = 0;
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        double sum = 0.0;
+        for (int64_t p1 = 0; p1 <
+                sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i]); p1++) {
+            int64_t p = pos_vals[i] + p1;
+            sum += val_vals[p] * x_vals[crd_vals[p]];
+        }
+        y_vals[i] = sum;
+        int64_t length = (int64_t)pos_vals[i + 1] - pos_vals[i];
+        if (16 < length) {
+            most = sparsec_max_int64(most, length);
+            i1_live[i1_count] = (int32_t)i1;
+            i1_count += 1;
+        }
+    }
+    int64_t p_most = most;
+    for (int64_t p0 = 1; p0 < (p_most + 15) / 16; p0++) {
+        int64_t i1_listed = i1_count;
+        i1_count = 0;
+        for (int64_t at = 0; at < i1_listed; at++) {
+            int64_t i1 = i1_live[at];
+            int64_t i = i0 * 32 + i1;
+            double sum = 0.0;
+            for (int64_t p1 = 0; p1 <
+                    sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
+                int64_t p = pos_vals[i] + (p0 * 16 + p1);
+                sum += val_vals[p] * x_vals[crd_vals[p]];
+            }
+            y_vals[i] += sum;
+            if ((p0 + 1) * 16 < (int64_t)pos_vals[i + 1] - pos_vals[i]) {
+                i1_live[i1_count] = (int32_t)i1;
+                i1_count += 1;
+            }
+        }
+    }
+}
+
 int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRICT pos_vals,
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -19,46 +64,7 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (R + 30) / 32; i0++) {
-        int64_t most = 0;
-        int32_t i1_live[32];
-        int64_t i1_count = 0;
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            double sum = 0.0;
-            for (int64_t p1 = 0; p1 <
-                    sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i]); p1++) {
-                int64_t p = pos_vals[i] + p1;
-                sum += val_vals[p] * x_vals[crd_vals[p]];
-            }
-            y_vals[i] = sum;
-            int64_t length = (int64_t)pos_vals[i + 1] - pos_vals[i];
-            if (16 < length) {
-                most = sparsec_max_int64(most, length);
-                i1_live[i1_count] = (int32_t)i1;
-                i1_count += 1;
-            }
-        }
-        int64_t p_most = most;
-        for (int64_t p0 = 1; p0 < (p_most + 15) / 16; p0++) {
-            int64_t i1_listed = i1_count;
-            i1_count = 0;
-            for (int64_t at = 0; at < i1_listed; at++) {
-                int64_t i1 = i1_live[at];
-                int64_t i = i0 * 32 + i1;
-                double sum = 0.0;
-                for (int64_t p1 = 0; p1 <
-                        sparsec_min_int64(16,
-                        (int64_t)pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
-                    int64_t p = pos_vals[i] + (p0 * 16 + p1);
-                    sum += val_vals[p] * x_vals[crd_vals[p]];
-                }
-                y_vals[i] += sum;
-                if ((p0 + 1) * 16 < (int64_t)pos_vals[i + 1] - pos_vals[i]) {
-                    i1_live[i1_count] = (int32_t)i1;
-                    i1_count += 1;
-                }
-            }
-        }
+        spmv_csr_loop(i0, R, pos_vals, crd_vals, val_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

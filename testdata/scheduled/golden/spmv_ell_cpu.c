@@ -10,6 +10,48 @@
  *   parallelize(i0, CPUThread, NoRaces)
  *   parallelize(i_longest, CPUThread, ParallelReduction)
  */
+/* An iteration of the loop over i0. */
+static void spmv_ell_loop(int64_t i0, int64_t R, int64_t K,
+    const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
+    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
+    double *SPARSEC_RESTRICT y_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        y_vals[i] = 0.0;
+    }
+    int64_t most = 0;
+    int32_t i1_live[32];
+    int64_t i1_count = 0;
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        if (0 < len_vals[i]) {
+            y_vals[i] += val_vals[i * K] * x_vals[crd_vals[i * K]];
+            int64_t length = len_vals[i];
+            if (1 < length) {
+                most = sparsec_max_int64(most, length);
+                i1_live[i1_count] = (int32_t)i1;
+                i1_count += 1;
+            }
+        }
+    }
+    int64_t k_most = most;
+    for (int64_t k = 1; k < k_most; k++) {
+        int64_t i1_listed = i1_count;
+        i1_count = 0;
+        for (int64_t at = 0; at < i1_listed; at++) {
+            int64_t i1 = i1_live[at];
+            int64_t i = i0 * 32 + i1;
+            if (k < len_vals[i]) {
+                y_vals[i] += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
+                if (k + 1 < len_vals[i]) {
+                    i1_live[i1_count] = (int32_t)i1;
+                    i1_count += 1;
+                }
+            }
+        }
+    }
+}
+
 int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT len_vals,
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -18,41 +60,7 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (R + 31) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            y_vals[i] = 0.0;
-        }
-        int64_t most = 0;
-        int32_t i1_live[32];
-        int64_t i1_count = 0;
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            if (0 < len_vals[i]) {
-                y_vals[i] += val_vals[i * K] * x_vals[crd_vals[i * K]];
-                int64_t length = len_vals[i];
-                if (1 < length) {
-                    most = sparsec_max_int64(most, length);
-                    i1_live[i1_count] = (int32_t)i1;
-                    i1_count += 1;
-                }
-            }
-        }
-        int64_t k_most = most;
-        for (int64_t k = 1; k < k_most; k++) {
-            int64_t i1_listed = i1_count;
-            i1_count = 0;
-            for (int64_t at = 0; at < i1_listed; at++) {
-                int64_t i1 = i1_live[at];
-                int64_t i = i0 * 32 + i1;
-                if (k < len_vals[i]) {
-                    y_vals[i] += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
-                    if (k + 1 < len_vals[i]) {
-                        i1_live[i1_count] = (int32_t)i1;
-                        i1_count += 1;
-                    }
-                }
-            }
-        }
+        spmv_ell_loop(i0, R, K, len_vals, crd_vals, val_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

@@ -15,6 +15,52 @@
  *   parallelize(j1, CPUVector, ParallelReduction)
  *   parallelize(i0, CPUThread, NoRaces)
  */
+/* An iteration of the loop over i0. */
+static void spmv_loop(int64_t i0, int64_t M, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        double sum = 0.0;
+        double partial_vals[4];
+        for (int64_t j1 = 0; j1 < 4; j1++) {
+            partial_vals[j1] = 0.0;
+        }
+        int64_t jp_begin = A2_pos[i];
+        int64_t jp_end = A2_pos[i + 1];
+        int64_t j0_full = sparsec_max_int64(0, jp_end - jp_begin) / 4;
+        for (int64_t j0 = 0; j0 < j0_full; j0++) {
+            int64_t lane_begin = jp_begin + j0 * 4;
+            {
+                int64_t jp = lane_begin;
+                *(sparsec_double4 *)&partial_vals[jp - lane_begin] += *(const sparsec_double4 *)&A_vals[jp] * (sparsec_double4){
+                    x_vals[A2_crd[jp]],
+                    x_vals[A2_crd[jp + 1]],
+                    x_vals[A2_crd[jp + 2]],
+                    x_vals[A2_crd[jp + 3]],
+                };
+            }
+        }
+        if (j0_full * 4 < jp_end - jp_begin) {
+            int64_t j0 = j0_full;
+            int64_t lane_begin = jp_begin + j0 * 4;
+            {
+                int64_t jp = lane_begin;
+                *(sparsec_double4 *)&partial_vals[jp - lane_begin] += (sparsec_double4){
+                    jp < jp_end ? A_vals[jp] * x_vals[A2_crd[jp]] : 0.0,
+                    jp + 1 < jp_end ? A_vals[jp + 1] * x_vals[A2_crd[jp + 1]] : 0.0,
+                    jp + 2 < jp_end ? A_vals[jp + 2] * x_vals[A2_crd[jp + 2]] : 0.0,
+                    jp + 3 < jp_end ? A_vals[jp + 3] * x_vals[A2_crd[jp + 3]] : 0.0,
+                };
+            }
+        }
+        sparsec_double4 sum_lanes = {0};
+        sum_lanes += *(const sparsec_double4 *)&partial_vals[0];
+        sum += sparsec_sum_double4(&sum_lanes);
+        y_vals[i] = sum;
+    }
+}
+
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -23,46 +69,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            double sum = 0.0;
-            double partial_vals[4];
-            for (int64_t j1 = 0; j1 < 4; j1++) {
-                partial_vals[j1] = 0.0;
-            }
-            int64_t jp_begin = A2_pos[i];
-            int64_t jp_end = A2_pos[i + 1];
-            int64_t j0_full = sparsec_max_int64(0, jp_end - jp_begin) / 4;
-            for (int64_t j0 = 0; j0 < j0_full; j0++) {
-                int64_t lane_begin = jp_begin + j0 * 4;
-                {
-                    int64_t jp = lane_begin;
-                    *(sparsec_double4 *)&partial_vals[jp - lane_begin] += *(const sparsec_double4 *)&A_vals[jp] * (sparsec_double4){
-                        x_vals[A2_crd[jp]],
-                        x_vals[A2_crd[jp + 1]],
-                        x_vals[A2_crd[jp + 2]],
-                        x_vals[A2_crd[jp + 3]],
-                    };
-                }
-            }
-            if (j0_full * 4 < jp_end - jp_begin) {
-                int64_t j0 = j0_full;
-                int64_t lane_begin = jp_begin + j0 * 4;
-                {
-                    int64_t jp = lane_begin;
-                    *(sparsec_double4 *)&partial_vals[jp - lane_begin] += (sparsec_double4){
-                        jp < jp_end ? A_vals[jp] * x_vals[A2_crd[jp]] : 0.0,
-                        jp + 1 < jp_end ? A_vals[jp + 1] * x_vals[A2_crd[jp + 1]] : 0.0,
-                        jp + 2 < jp_end ? A_vals[jp + 2] * x_vals[A2_crd[jp + 2]] : 0.0,
-                        jp + 3 < jp_end ? A_vals[jp + 3] * x_vals[A2_crd[jp + 3]] : 0.0,
-                    };
-                }
-            }
-            sparsec_double4 sum_lanes = {0};
-            sum_lanes += *(const sparsec_double4 *)&partial_vals[0];
-            sum += sparsec_sum_double4(&sum_lanes);
-            y_vals[i] = sum;
-        }
+        spmv_loop(i0, M, A2_pos, A2_crd, A_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

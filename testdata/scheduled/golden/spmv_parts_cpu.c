@@ -8,6 +8,22 @@
  *   partition(i, part, row, 64, nnz)
  *   parallelize(part, CPUThread(dynamic), NoRaces)
  */
+/* An iteration of the loop over part. */
+static void spmv_loop(int64_t part, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals,
+    const int64_t *SPARSEC_RESTRICT part_begins) {
+    for (int64_t row = 0; row < part_begins[part + 1] - part_begins[part]; row++) {
+        int64_t i = part_begins[part] + row;
+        double sum = 0.0;
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t j = A2_crd[pA2];
+            sum += A_vals[pA2] * x_vals[j];
+        }
+        y_vals[i] = sum;
+    }
+}
+
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -26,15 +42,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for schedule(dynamic)
 #endif
     for (int64_t part = 0; part < 64; part++) {
-        for (int64_t row = 0; row < part_begins[part + 1] - part_begins[part]; row++) {
-            int64_t i = part_begins[part] + row;
-            double sum = 0.0;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                sum += A_vals[pA2] * x_vals[j];
-            }
-            y_vals[i] = sum;
-        }
+        spmv_loop(part, A2_pos, A2_crd, A_vals, x_vals, y_vals, part_begins);
     }
     sparsec_release(part_begins);
     return SPARSEC_OK;

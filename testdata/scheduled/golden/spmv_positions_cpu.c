@@ -10,6 +10,33 @@
  *   split(fpos, f0, f1, 2048)
  *   parallelize(f0, CPUThread, Atomics)
  */
+/* An iteration of the loop over f0. */
+static void spmv_loop(int64_t f0, int64_t M, int64_t fpos_begin, int64_t fpos_end,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
+    int64_t f1_begin = fpos_begin + f0 * 2048;
+    int64_t f1_end = sparsec_min_int64(f1_begin + 2048, fpos_end);
+    int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, f1_begin + 1);
+    int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, f1_end);
+    for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
+        double sum = 0.0;
+        int64_t pA2_begin = sparsec_max_int64(A2_pos[i], f1_begin);
+        int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], f1_end);
+        for (int64_t fpos = pA2_begin; fpos < pA2_end; fpos++) {
+            int64_t j = A2_crd[fpos];
+            sum += A_vals[fpos] * x_vals[j];
+        }
+        if (A2_pos[i] >= f1_begin && A2_pos[i + 1] <= f1_end) {
+            y_vals[i] += sum;
+        } else {
+#ifdef _OPENMP
+            #pragma omp atomic
+#endif
+            y_vals[i] += sum;
+        }
+    }
+}
+
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -21,27 +48,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for
 #endif
     for (int64_t f0 = 0; f0 < (fpos_end - fpos_begin + 2047) / 2048; f0++) {
-        int64_t f1_begin = fpos_begin + f0 * 2048;
-        int64_t f1_end = sparsec_min_int64(f1_begin + 2048, fpos_end);
-        int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, f1_begin + 1);
-        int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, f1_end);
-        for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
-            double sum = 0.0;
-            int64_t pA2_begin = sparsec_max_int64(A2_pos[i], f1_begin);
-            int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], f1_end);
-            for (int64_t fpos = pA2_begin; fpos < pA2_end; fpos++) {
-                int64_t j = A2_crd[fpos];
-                sum += A_vals[fpos] * x_vals[j];
-            }
-            if (A2_pos[i] >= f1_begin && A2_pos[i + 1] <= f1_end) {
-                y_vals[i] += sum;
-            } else {
-#ifdef _OPENMP
-                #pragma omp atomic
-#endif
-                y_vals[i] += sum;
-            }
-        }
+        spmv_loop(f0, M, fpos_begin, fpos_end, A2_pos, A2_crd, A_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

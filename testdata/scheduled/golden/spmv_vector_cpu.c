@@ -9,6 +9,32 @@
  *   parallelize(i0, CPUThread, NoRaces)
  *   parallelize(j, CPUVector, ParallelReduction)
  */
+/* An iteration of the loop over i0. */
+static void spmv_loop(int64_t i0, int64_t M, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+        int64_t i = i0 * 32 + i1;
+        double sum = 0.0;
+        int64_t pA2_full = A2_pos[i] + sparsec_max_int64(0, A2_pos[i + 1] - A2_pos[i]) / 4 * 4;
+        sparsec_double4 sum_lanes = {0};
+        for (int64_t pA2 = A2_pos[i]; pA2 < pA2_full; pA2 += 4) {
+            sum_lanes += *(const sparsec_double4 *)&A_vals[pA2] * (sparsec_double4){
+                x_vals[A2_crd[pA2]],
+                x_vals[A2_crd[pA2 + 1]],
+                x_vals[A2_crd[pA2 + 2]],
+                x_vals[A2_crd[pA2 + 3]],
+            };
+        }
+        sum += sparsec_sum_double4(&sum_lanes);
+        for (int64_t pA2 = pA2_full; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t j = A2_crd[pA2];
+            sum += A_vals[pA2] * x_vals[j];
+        }
+        y_vals[i] = sum;
+    }
+}
+
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
@@ -17,26 +43,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            double sum = 0.0;
-            int64_t pA2_full = A2_pos[i] + sparsec_max_int64(0, A2_pos[i + 1] - A2_pos[i]) / 4 * 4;
-            sparsec_double4 sum_lanes = {0};
-            for (int64_t pA2 = A2_pos[i]; pA2 < pA2_full; pA2 += 4) {
-                sum_lanes += *(const sparsec_double4 *)&A_vals[pA2] * (sparsec_double4){
-                    x_vals[A2_crd[pA2]],
-                    x_vals[A2_crd[pA2 + 1]],
-                    x_vals[A2_crd[pA2 + 2]],
-                    x_vals[A2_crd[pA2 + 3]],
-                };
-            }
-            sum += sparsec_sum_double4(&sum_lanes);
-            for (int64_t pA2 = pA2_full; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                sum += A_vals[pA2] * x_vals[j];
-            }
-            y_vals[i] = sum;
-        }
+        spmv_loop(i0, M, A2_pos, A2_crd, A_vals, x_vals, y_vals);
     }
     return SPARSEC_OK;
 }

@@ -8,6 +8,29 @@
  *   split(i, i0, i1, 32)
  *   parallelize(i0, CPUThread(dynamic, 4), NoRaces)
  */
+/* An iteration of the loop over i0. */
+static void ttv_loop(int64_t i0, int64_t I, int64_t J, const int32_t *SPARSEC_RESTRICT B1_pos,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT c_vals, double *SPARSEC_RESTRICT A_vals) {
+    int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 32);
+    int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
+        i0 * 32 + sparsec_min_int64(32, I - i0 * 32));
+    for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+        int64_t i = B1_crd[pB1];
+        for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+            int64_t j = B2_crd[pB2];
+            double sum = 0.0;
+            for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                int64_t k = B3_crd[pB3];
+                sum += B_vals[pB3] * c_vals[k];
+            }
+            A_vals[i * J + j] = sum;
+        }
+    }
+}
+
 int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
@@ -19,21 +42,7 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     #pragma omp parallel for schedule(dynamic, 4)
 #endif
     for (int64_t i0 = 0; i0 < (I + 31) / 32; i0++) {
-        int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 32);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
-            i0 * 32 + sparsec_min_int64(32, I - i0 * 32));
-        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-            int64_t i = B1_crd[pB1];
-            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                int64_t j = B2_crd[pB2];
-                double sum = 0.0;
-                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                    int64_t k = B3_crd[pB3];
-                    sum += B_vals[pB3] * c_vals[k];
-                }
-                A_vals[i * J + j] = sum;
-            }
-        }
+        ttv_loop(i0, I, J, B1_pos, B1_crd, B2_pos, B2_crd, B3_pos, B3_crd, B_vals, c_vals, A_vals);
     }
     return SPARSEC_OK;
 }

@@ -11,6 +11,23 @@
  *   split(p, p0, p1, 256)
  *   parallelize(p0, CPUThread(static), NoRaces)
  */
+/* An iteration of the loop over p0. */
+static void ttv_loop(int64_t p0, int64_t p_begin, int64_t p_end,
+    const int32_t *SPARSEC_RESTRICT B3_pos, const int32_t *SPARSEC_RESTRICT B3_crd,
+    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT c_vals,
+    double *SPARSEC_RESTRICT A_vals) {
+    int64_t p1_begin = p_begin + p0 * 256;
+    int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
+    for (int64_t p = p1_begin; p < p1_end; p++) {
+        double sum = 0.0;
+        for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
+            int64_t k = B3_crd[pB3];
+            sum += B_vals[pB3] * c_vals[k];
+        }
+        A_vals[p] = sum;
+    }
+}
+
 int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
@@ -41,16 +58,7 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 255) / 256; p0++) {
-        int64_t p1_begin = p_begin + p0 * 256;
-        int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
-        for (int64_t p = p1_begin; p < p1_end; p++) {
-            double sum = 0.0;
-            for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
-                int64_t k = B3_crd[pB3];
-                sum += B_vals[pB3] * c_vals[k];
-            }
-            A_vals[p] = sum;
-        }
+        ttv_loop(p0, p_begin, p_end, B3_pos, B3_crd, B_vals, c_vals, A_vals);
     }
     *A1_pos_out = A1_pos;
     *A1_crd_out = A1_crd;

@@ -1,0 +1,316 @@
+//! Functions for what threads run of a loop. Compilers put an OpenMP loop into a function of their own, and forget
+//! on the way that its arrays do not overlap: what a row needs is loaded again behind each element that is stored
+//! (SDDMM takes 1.4 times as long, in one thread, too). Parameters of a function are known to be apart.
+
+use super::kernel::{Dialect, Part, Printer, used_names};
+use super::names;
+use super::types::c_type;
+use super::wrap::wrap_call;
+use crate::loops::ir::{
+    ArrayId, ExprKind, Jam, LoopTag, ReduceOp, Run, ScalarType, Stmt, Storage, VarId,
+};
+use crate::loops::operands::{ArrayUse, Operand};
+use crate::loops::visit;
+use crate::target::Target;
+use std::collections::BTreeSet;
+
+impl Printer<'_> {
+    /// Writes the loop with its iterations, or a thread's share of them, in a function, if they are left to one thread
+    /// each, return nothing, and store in loops of their own.
+    pub(super) fn region(&mut self, stmt: &Stmt) -> bool {
+        let Stmt::For {
+            var,
+            lo,
+            hi,
+            step: 1,
+            tag,
+            body,
+            ..
+        } = stmt
+        else {
+            return false;
+        };
+        let Some(returned) = self.returned(tag) else {
+            return false;
+        };
+        let here = self.dialect == Dialect::C
+            && self.part == Part::Body
+            && self.watch.is_none()
+            && self.lanes.is_none()
+            && !self.in_region;
+        let fits = here && !tag.reversed && is_apart(body, returned) && stores_in_loops(body);
+        if !fits {
+            return false;
+        }
+        let Some(given) = self.given(stmt) else {
+            return false;
+        };
+        let shares = self.shares(stmt);
+        let (lo, hi) = (self.expr(lo), self.compared(hi));
+        self.scopes.open();
+        let name = self.declare(*var);
+        let function = self.region_name();
+        let own: Vec<String> = match &shares {
+            Some(shares) => shares.names.to_vec(),
+            None => vec![name.clone()],
+        };
+        let params = own.iter().map(|name| format!("int64_t {name}"));
+        let params: Vec<String> = params
+            .chain(given.iter().map(|(text, _)| text.clone()))
+            .collect();
+        let args = own.iter().chain(given.iter().map(|(_, name)| name));
+        let args: Vec<&str> = args.map(String::as_str).collect();
+        if let Some(shares) = &shares {
+            self.line(&shares.count);
+        }
+        self.loop_pragmas(tag);
+        match &shares {
+            Some(shares) => self.line(&shares.around),
+            None => {
+                self.line(&format!(
+                    "for (int64_t {name} = {lo}; {name} < {hi}; {name}++) {{"
+                ));
+                self.jammed(tag.jam);
+            }
+        }
+        self.indent += 1;
+        let value = returned.map(|var| self.var(var).to_string());
+        let noted = (value.as_ref()).map_or(String::new(), |value| format!("{value} |= "));
+        self.line(&format!("{noted}{function}({});", args.join(", ")));
+        self.indent -= 1;
+        self.line("}");
+
+        // The function's text, under the names of here.
+        let around = (std::mem::take(&mut self.out), self.indent);
+        self.in_region = true;
+        self.indent = 0;
+        let params: Vec<&str> = params.iter().map(String::as_str).collect();
+        let over = &self.kernel.var(*var).name;
+        let what = match shares {
+            Some(_) => format!("A thread's share of the loop over {over}."),
+            None => format!("An iteration of the loop over {over}."),
+        };
+        self.line(&format!("/* {what} */"));
+        let ty = value.as_ref().map_or("void", |_| "bool");
+        let head = wrap_call(&format!("static {ty} {function}("), &params, ") {");
+        self.out.push_str(&head);
+        self.out.push('\n');
+        self.indent = 1;
+        if let Some(value) = &value {
+            self.line(&format!("bool {value} = false;"));
+        }
+        match &shares {
+            Some(shares) => {
+                self.line(&shares.declared);
+                self.line(&format!(
+                    "for (int64_t {name} = {}; {name} < {}; {name}++) {{",
+                    shares.begin, shares.end
+                ));
+                self.jammed(tag.jam);
+                self.block(body);
+                self.line("}");
+            }
+            None => {
+                self.indent = 0;
+                self.block(body);
+                self.indent = 1;
+            }
+        }
+        if let Some(value) = &value {
+            self.line(&format!("return {value};"));
+        }
+        self.indent = 0;
+        self.out.push_str("}\n\n");
+        self.in_region = false;
+        let text = std::mem::replace(&mut self.out, around.0);
+        self.indent = around.1;
+        self.regions.push(text);
+        self.scopes.close();
+        true
+    }
+
+    /// What iterations of a loop of threads return: nothing, or whether something holds for one of them; `None` for
+    /// other loops.
+    fn returned(&self, tag: &LoopTag) -> Option<Option<VarId>> {
+        let Run::Threads { reductions, .. } = &tag.run else {
+            return None;
+        };
+        match reductions.as_slice() {
+            [] => Some(None),
+            [(ReduceOp::Or | ReduceOp::Add | ReduceOp::Max, var)] => {
+                let is_truth = self.kernel.var(*var).ty == ScalarType::Bool;
+                is_truth.then_some(Some(*var))
+            }
+            _ => None,
+        }
+    }
+
+    /// A name for the function of the next region.
+    fn region_name(&mut self) -> String {
+        let kernel = names::function(&self.kernel.name, Target::C);
+        let number = match self.regions.len() {
+            0 => String::new(),
+            n => (n + 1).to_string(),
+        };
+        self.scopes.fresh(&format!("{kernel}_loop{number}"))
+    }
+
+    /// What a region is told of its surroundings: the texts of parameters, and their names.
+    fn given(&self, stmt: &Stmt) -> Option<Vec<(String, String)>> {
+        let Stmt::For {
+            var,
+            lo,
+            hi,
+            tag,
+            body,
+            ..
+        } = stmt
+        else {
+            return None;
+        };
+        let (mut vars, mut arrays) = used_names(body);
+        let declared = visit::declared(body);
+        if let Run::Threads {
+            shares: Some(pos), ..
+        } = tag.run
+        {
+            arrays.insert(pos);
+            for bound in [lo, hi] {
+                visit::expr(bound, &mut |node| {
+                    if let ExprKind::Var(var) = node.kind {
+                        vars.insert(var);
+                    } else if let ExprKind::Load { array, .. } = node.kind {
+                        arrays.insert(array);
+                    }
+                });
+            }
+        }
+        vars.retain(|own| own != var && !declared.contains(own));
+        let own = visit::declared_arrays(body);
+        arrays.retain(|array| !own.contains(array));
+        let uses = Uses::of(body, &self.parts());
+        let of_var = |&var: &VarId| {
+            let name = self.var(var);
+            let is_name = names::identifier(name) == name;
+            let ty = c_type(self.kernel.var(var).ty);
+            is_name.then(|| (format!("{ty} {name}"), name.to_string()))
+        };
+        let of_array = |&array: &ArrayId| {
+            let name = self.array(array);
+            let decl = self.kernel.array(array);
+            let reads = decl.storage == Storage::Input || !uses.written.contains(&array);
+            let constant = if reads { "const " } else { "" };
+            let apart = match uses.shared.contains(&array) {
+                true => "",
+                false => "SPARSEC_RESTRICT ",
+            };
+            let ty = c_type(decl.elem);
+            Some((format!("{constant}{ty} *{apart}{name}"), name.to_string()))
+        };
+        let vars = vars.iter().map(of_var);
+        vars.chain(arrays.iter().map(of_array)).collect()
+    }
+
+    /// Each array that is a part of another, and that one.
+    fn parts(&self) -> Vec<(ArrayId, ArrayId)> {
+        let mut found = Vec::new();
+        visit::stmts(&self.kernel.body, &mut |stmt| {
+            if let Stmt::Slice { array, of, .. } = stmt {
+                found.push((*array, *of));
+            }
+        });
+        found
+    }
+
+    fn jammed(&mut self, jam: Jam) {
+        self.indent += 1;
+        match jam {
+            Jam::Free => {}
+            Jam::Never => self.line("SPARSEC_NO_JAM();"),
+            Jam::Threads => self.line("SPARSEC_NO_JAM_SERIAL();"),
+        }
+        self.indent -= 1;
+    }
+}
+
+/// What the statements of a region do to arrays.
+struct Uses {
+    written: BTreeSet<ArrayId>,
+    /// Other threads may write the same elements, or another name is one for the same.
+    shared: BTreeSet<ArrayId>,
+}
+
+impl Uses {
+    fn of(body: &[Stmt], parts: &[(ArrayId, ArrayId)]) -> Self {
+        let mut written = BTreeSet::new();
+        let mut shared = BTreeSet::new();
+        visit::stmts(body, &mut |stmt| {
+            stmt.operands(&mut |operand| {
+                let Operand::Array(array, how) = operand else {
+                    return;
+                };
+                match how {
+                    ArrayUse::Read | ArrayUse::Declare | ArrayUse::Alias => {}
+                    ArrayUse::Part
+                    | ArrayUse::Alloc
+                    | ArrayUse::Grow
+                    | ArrayUse::Free
+                    | ArrayUse::Write
+                    | ArrayUse::Exchange => {
+                        written.insert(*array);
+                    }
+                }
+            });
+            if let Stmt::Store {
+                array,
+                atomic: true,
+                ..
+            }
+            | Stmt::Take { array, .. } = stmt
+            {
+                shared.insert(*array);
+            }
+        });
+        // What is made a part in here is based on a parameter.
+        let own = visit::declared_arrays(body);
+        let around = parts.iter().filter(|(part, _)| !own.contains(part));
+        shared.extend(around.flat_map(|(part, of)| [*part, *of]));
+        Uses { written, shared }
+    }
+}
+
+/// Whether nothing but arrays and what is returned leaves the statements, and they neither fail nor allocate.
+fn is_apart(body: &[Stmt], returned: Option<VarId>) -> bool {
+    let mut declared = visit::declared(body);
+    declared.extend(returned.filter(|var| !visit::read_vars(body).contains(var)));
+    let leaves = |stmt: &Stmt| {
+        matches!(
+            stmt,
+            Stmt::FailIf { .. }
+                | Stmt::Assume { .. }
+                | Stmt::Alloc { .. }
+                | Stmt::Free { .. }
+                | Stmt::Append { .. }
+                | Stmt::Grow { .. }
+                | Stmt::Trim { .. }
+        )
+    };
+    visit::changed(body).is_subset(&declared) && !visit::any(body, &leaves)
+}
+
+/// Whether a loop among the statements stores in arrays that are not theirs, where loads from others might be kept
+/// from one iteration to the next.
+fn stores_in_loops(body: &[Stmt]) -> bool {
+    let own = visit::declared_arrays(body);
+    let stores = |stmt: &Stmt| {
+        let mut found = false;
+        stmt.operands(&mut |operand| {
+            if let Operand::Array(array, ArrayUse::Write | ArrayUse::Exchange) = operand {
+                found |= !own.contains(array);
+            }
+        });
+        found
+    };
+    let is_loop = |stmt: &Stmt| matches!(stmt, Stmt::For { body, .. } | Stmt::While { body, .. } if visit::any(body, &stores));
+    visit::any(body, &is_loop)
+}
