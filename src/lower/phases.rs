@@ -27,6 +27,11 @@ struct Shared<'s> {
     body: &'s mut Vec<ir::Stmt>,
 }
 
+/// Of several, the last one appends: workspaces are made before it.
+fn is_shared(stmt: &ir::Stmt) -> bool {
+    matches!(stmt, ir::Stmt::For { tag, .. } if tag.is_shared())
+}
+
 /// The loops over threads, `depth` of them, each directly inside the one before. `None` where they
 /// are not like that, or where nothing bounds an inner one.
 fn shared(stmts: &mut [ir::Stmt], depth: usize) -> Option<Shared<'_>> {
@@ -39,8 +44,7 @@ fn inner(
     further: usize,
     before: Option<(Expr, Expr)>,
 ) -> Option<Shared<'_>> {
-    let own = |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::For { tag, .. } if tag.is_shared());
-    let at = stmts.iter().position(own)?;
+    let at = stmts.iter().rposition(is_shared)?;
     let ir::Stmt::For {
         var,
         lo,
@@ -168,9 +172,7 @@ impl Lowerer<'_> {
         counts: &mut Vec<ir::Stmt>,
         (counting, filling): (&mut [Assembly], &mut [Assembly]),
     ) -> Lower<()> {
-        let own_loop =
-            |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::For { tag, .. } if tag.is_shared());
-        let at = counts.iter().position(own_loop);
+        let at = counts.iter().rposition(is_shared);
         let (Some(at), Some(shares)) = (at, shared(counts, vars.len())) else {
             self.no_share(vars, counts)?;
             // Joined statements may have a loop to share out all the same: nothing is what it

@@ -319,20 +319,33 @@ fn collected_together(body: &Inside) -> Vec<TensorId> {
     rows
 }
 
-/// The outermost loops of which each stands directly inside the one before, so many at most.
+/// The outermost loops of which each stands directly inside the one before, so many at most: behind workspaces that
+/// are made before them.
 fn outermost(body: &Inside, most: usize) -> Vec<&Loop> {
     let mut found: Vec<&Loop> = Vec::new();
-    let mut body = Some(body);
-    while let Some(Inside {
-        then: Then::One(Node::Loop(l)),
-        ..
-    }) = body.filter(|_| found.len() < most)
-    {
-        found.push(l);
-        let inside = l.over.bodies();
-        body = inside.first().copied().filter(|_| inside.len() == 1);
+    let mut next = node_of(body);
+    while let Some(node) = next.filter(|_| found.len() < most) {
+        next = if let Node::Loop(l) = node {
+            found.push(l);
+            let inside = l.over.bodies();
+            let only = inside.first().filter(|_| inside.len() == 1);
+            only.and_then(|body| node_of(body))
+        } else if let Node::Workspace(workspace) = node
+            && found.is_empty()
+        {
+            Some(&workspace.consumer)
+        } else {
+            None
+        };
     }
     found
+}
+
+fn node_of(body: &Inside) -> Option<&Node> {
+    match &body.then {
+        Then::One(node) => Some(node),
+        Then::Apart(_) => None,
+    }
 }
 
 /// Whether the loop searches for coordinates instead of walking a level: then it opens none of a result either.

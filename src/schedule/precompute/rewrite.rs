@@ -17,7 +17,12 @@ pub(super) fn hoist(graph: &mut Graph, at: &Place) {
     let Some(new) = nest.producers.last() else {
         return;
     };
-    let depth = around(graph, nest, new).len();
+    // (Loops of the inner ones are copies of those around that the new one may need.)
+    let alone = Nest {
+        producers: Vec::new(),
+        ..new.clone()
+    };
+    let depth = around(graph, nest, &alone).len();
     let mut loops = graph.nests[at.nest].loop_vars();
     let mut outer = &graph.nests[at.nest];
     for &n in &at.path {
