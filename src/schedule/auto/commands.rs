@@ -37,13 +37,14 @@ impl Product {
         let graph = writer.graph;
         let plain = |at: usize| graph.var(self.vars[at]).name.clone();
         let named = |at: usize| writer.name(self.vars[at]);
-        let mut commands = Vec::new();
+        let mut commands = self.turning();
         if !order.is_sorted() {
             let names: Vec<String> = order.iter().map(|&at| named(at)).collect();
             commands.push(format!("reorder({})", names.join(", ")));
         }
         let mut texts = Texts::of(graph, self);
-        let (mut before, mut vectors, mut lanes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut vectors, mut lanes) = (Vec::new(), Vec::new());
+        let mut before: Vec<String> = self.turned.iter().map(|own| own.first.clone()).collect();
         for (n, split) in plan.splits.iter().enumerate() {
             let name = writer.fresh(&format!("w{n}"));
             let last = split.over.last();
@@ -206,14 +207,18 @@ impl Texts {
             [only] => vec![expr_text(graph, only)],
             several => several.iter().map(|e| factor_text(graph, e)).collect(),
         };
-        Texts {
+        let mut texts = Texts {
             join: match product.join == BinaryOp::Add {
                 true => " + ",
                 false => " * ",
             },
             given,
             made: Vec::new(),
+        };
+        for turned in &product.turned {
+            texts.replace(turned.factor, turned.read.clone());
         }
+        texts
     }
 
     /// The whole product.

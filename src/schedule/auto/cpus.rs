@@ -5,7 +5,7 @@ use super::nests;
 use super::plan::Best;
 use super::{
     Asked, Question, Range, Script, Scripts, Statistics, Writer, in_threads, in_vectors, rows,
-    shapes, threads, tiles,
+    shapes, threads, tiles, turned,
 };
 use crate::graph::print::expr_text;
 use crate::graph::terms::{reduces, root_reduction};
@@ -27,6 +27,8 @@ const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
 const COUNTED: &str =
     "so many threads count what rows hold and fill them in less time than one appends";
+const TURNED: &str =
+    "what loops go across is copied first, the other way round: its elements are read often enough";
 const ROW: &str = "a row that others are merged with again and again stands in a workspace";
 const KEPT: &str =
     "a result that stores what an operand stores keeps its coordinates from call to call";
@@ -46,24 +48,46 @@ fn is_spread(graph: &Graph, nest: &Nest) -> bool {
 /// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
 #[must_use]
 pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts {
-    let Some(threads) = threads(graph, nest) else {
-        return Scripts::default();
-    };
     let writer = &Writer {
         graph,
         nest,
         profile: &statistics.profile,
     };
     let best = nests::best(writer, statistics);
-    let tiled = (best.as_ref()).and_then(|best| tiles::tiled(writer, best, statistics));
-    let cut = |more: &[Option<String>]| {
+    let turned = best
+        .as_ref()
+        .and_then(|best| turned::best(writer, best, statistics));
+    let plain = with_plan(writer, best.as_ref(), statistics);
+    let Some(turned) = turned else { return plain };
+    let mut all = with_plan(writer, Some(&turned), statistics);
+    for script in plain.scripts {
+        if all
+            .scripts
+            .iter()
+            .all(|own| own.commands != script.commands)
+        {
+            all.scripts.push(script);
+        }
+    }
+    all
+}
+
+/// The scripts with this plan.
+fn with_plan(writer: &Writer, best: Option<&Best>, statistics: &Statistics) -> Scripts {
+    let (graph, nest) = (writer.graph, writer.nest);
+    let Some(threads) = threads(graph, nest) else {
+        return Scripts::default();
+    };
+    let tiled = best.and_then(|best| tiles::tiled(writer, best, statistics));
+    let turned = best.map_or(&[][..], |best| &best.product.turned);
+    let turning: Vec<String> = turned.iter().map(|own| in_threads(&own.first)).collect();
+    let cut = |more: &[&[String]]| {
         let tiled = tiled.as_ref()?;
-        let more = more.iter().flatten().cloned();
-        let commands = tiled.commands.iter().cloned().chain(more).collect();
+        let commands = [&[&tiled.commands[..]], more].concat().concat();
         Some(script(tiled.rule, commands))
     };
     let first = tiled.as_ref().and_then(|tiled| tiled.first.as_ref());
-    let shared = first.map(in_threads);
+    let shared = first.map(|first| [&turning[..], &[in_threads(first)]].concat());
     if !pattern::appended(graph, nest).is_empty() {
         let counted = counted(writer, statistics);
         let pays = |counted: &Counted| statistics.threads.is_some_and(|n| n >= counted.threads);
@@ -75,26 +99,36 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         let steps = rows_in_steps(writer, statistics);
         let mut scripts = Vec::new();
         if let Some(counted) = counted.filter(pays) {
-            scripts.extend(first.and_then(|first| cut(&[Some(in_threads(first))])));
+            scripts.extend(shared.as_ref().and_then(|shared| cut(&[shared])));
             scripts.extend(steps.iter().map(|steps| steps.with(&counted.command)));
             scripts.push(script(COUNTED, vec![counted.command]));
         }
-        scripts.extend(appending(writer, threads, shared, &cut));
+        scripts.extend(appending(writer, threads, shared.as_deref(), &cut));
         // Behind what is refused because threads do not append, for which a note says why.
         scripts.extend(steps);
         return Scripts { scripts, asked };
     }
     let once = once(graph, nest);
-    let (in_steps, serial) = planned(writer, best.as_ref(), statistics, once.as_ref());
+    let (in_steps, serial) = planned(writer, best, statistics, once.as_ref());
     let mut all = Vec::new();
     if once.is_some() {
-        all.extend(cut(&[once.clone(), shared.clone()]));
+        all.extend(cut(&[
+            once.as_slice(),
+            shared.as_deref().unwrap_or_default(),
+        ]));
     }
-    if shared.is_some() {
-        all.extend(cut(&[shared]));
-    }
+    all.extend(shared.and_then(|shared| cut(&[&shared])));
     all.extend(in_steps);
     let mut own = Vec::new();
+    if let Some(best) = best.filter(|_| !turned.is_empty() && tiled.is_none()) {
+        let commands = best.product.turning();
+        let copies =
+            |more: &[&[String]]| script(TURNED, [&[&commands[..]], more].concat().concat());
+        let threads = [&turning[..], std::slice::from_ref(&threads)].concat();
+        own.extend((once.iter()).map(|once| copies(&[std::slice::from_ref(once), &threads])));
+        own.push(copies(&[&threads]));
+        own.push(copies(&[]));
+    }
     own.extend(
         once.iter()
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
@@ -115,7 +149,7 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         let shared = blocks.iter().chain([&threads]).cloned().collect();
         own.push(script(BLOCKS, shared));
     }
-    let row = best.as_ref().and_then(|best| rows::kept_row(writer, best));
+    let row = best.and_then(|best| rows::kept_row(writer, best));
     own.extend((row.iter()).map(|row| script(ROW, vec![row.clone(), threads.clone()])));
     own.extend(row.iter().map(|row| script(ROW, vec![row.clone()])));
     if let Some((tiles, first)) = writer.tiles_across(statistics) {
@@ -124,7 +158,7 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     }
     own.push(script(THREADS, vec![threads]));
     // A plan that only orders loops comes behind the tiles, which have its order, too.
-    let orders = (best.as_ref()).is_some_and(|best| best.plan.splits.is_empty());
+    let orders = best.is_some_and(|best| best.plan.splits.is_empty());
     let (early, late) = match orders && serial.is_some() {
         true => (cut(&[]), None),
         false => (None, cut(&[])),
@@ -142,7 +176,7 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     all.extend(late);
     Scripts {
         scripts: all,
-        asked: (best.as_ref()).and_then(|best| shapes::asked(writer, best, statistics)),
+        asked: best.and_then(|best| shapes::asked(writer, best, statistics)),
     }
 }
 
@@ -200,8 +234,8 @@ fn counted(writer: &Writer, statistics: &Statistics) -> Option<Counted> {
 fn appending(
     writer: &Writer,
     threads: String,
-    shared: Option<String>,
-    cut: &dyn Fn(&[Option<String>]) -> Option<Script>,
+    shared: Option<&[String]>,
+    cut: &dyn Fn(&[&[String]]) -> Option<Script>,
 ) -> Vec<Script> {
     let (graph, nest) = (writer.graph, writer.nest);
     let result = graph.tensor(nest.tensor);
@@ -211,7 +245,8 @@ fn appending(
         all.push(script(BY_ROWS, vec![threads.clone()]));
     }
     if result.role == Role::Result {
-        all.extend(cut(&[Some(in_order.clone()), shared]));
+        let more = [std::slice::from_ref(&in_order), shared.unwrap_or_default()];
+        all.extend(cut(&more));
         all.push(script(IN_ORDER, vec![in_order, threads]));
     }
     all.extend(cut(&[]));
@@ -338,13 +373,21 @@ fn planned(
     let Some(planned) = best.and_then(|best| best.planned(writer, statistics)) else {
         return Plans::default();
     };
-    let rule = match planned.in_steps {
+    let mut rule = match planned.in_steps {
         true => in_steps(planned.gain),
         false => format!(
             "the innermost loop goes along what stands side by side: some {:.1} times cheaper by estimate",
             planned.gain
         ),
     };
+    let turned = best.map_or(&[][..], |best| &best.product.turned);
+    if !turned.is_empty() {
+        let names: Vec<&str> = turned.iter().map(|own| own.tensor.as_str()).collect();
+        rule += &format!(
+            "; {} is copied first, the other way round",
+            names.join(" and ")
+        );
+    }
     let mut commands = planned.commands;
     commands.extend(once.cloned());
     // Lanes need loops that visit everything: the graph refuses others, and the script without them is next.

@@ -2,6 +2,7 @@
 
 use super::Statistics;
 use super::estimate::{Factor, Loops, extents, levels};
+use super::turned::Turned;
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::order::{range_vars, sparse_accesses, vars_in};
 use crate::graph::terms::{reduces, root_reduction};
@@ -16,6 +17,7 @@ const MOST_ORDERS: usize = 1_000;
 
 /// What a nest's only reduction reduces: a product, the terms of a sum, or one value. Its loops are
 /// numbered in the nest's order.
+#[derive(Clone)]
 pub(super) struct Product {
     pub(super) vars: Vec<VarId>,
     pub(super) extents: Vec<f64>,
@@ -34,6 +36,8 @@ pub(super) struct Product {
     pub(super) is_whole: bool,
     /// For each loop, those that have to stand outside it.
     pub(super) outside: Vec<Loops>,
+    /// Factors that are read from copies.
+    pub(super) turned: Vec<Turned>,
 }
 
 impl Product {
@@ -157,6 +161,7 @@ impl Product {
             result,
             is_whole,
             outside,
+            turned: Vec::new(),
         })
     }
 

@@ -17,6 +17,7 @@ mod rows;
 mod shapes;
 mod statistics;
 mod tiles;
+mod turned;
 
 pub use self::cpus::for_cpus;
 pub use self::gpus::for_gpus;

@@ -34,7 +34,8 @@ pub(super) fn best_of_rows(writer: &Writer, statistics: &Statistics) -> Option<B
     Some(search(writer, product, true))
 }
 
-fn search(writer: &Writer, product: Product, lists: bool) -> Best {
+/// The loops of this product.
+pub(super) fn search(writer: &Writer, product: Product, lists: bool) -> Best {
     let written: Vec<usize> = (0..product.vars.len()).collect();
     let all: Vec<usize> = (0..product.factors.len()).collect();
     let mut search = Search {

@@ -190,6 +190,8 @@ pub struct Estimate {
     pub near_elements: f64,
     /// Elements of a workspace, more than which would hardly pay.
     pub most_elements: f64,
+    /// What it costs to copy an element of a dense operand to where those of another of its rows stand.
+    pub turn: f64,
     /// How many products that a workspace collects come to one element.
     pub merges: f64,
     /// How many times dearer one nest must be than a plan.
@@ -214,6 +216,7 @@ impl Default for Estimate {
             clear_far: 4.0,
             near_elements: 4_096.0,
             most_elements: 8.0e6,
+            turn: 12.0,
             merges: 2.0,
             gain: 1.5,
             few: 16.0,

@@ -26,12 +26,16 @@ struct Cut {
 /// Tiles for a nest, if it has one of the shapes.
 pub(super) fn tiled(writer: &Writer, best: &Best, statistics: &Statistics) -> Option<Tiled> {
     let tiles = Tiles::of(writer, best, statistics)?;
-    match tiles.shape()? {
+    let tiled = match tiles.shape()? {
         Shape::Row(at) => tiles.row(at),
         Shape::Block(row, column) => tiles.block(row, column),
         Shape::Lanes(at) => tiles.lanes(at),
         Shape::Stored(at) => tiles.stored(at),
-    }
+    }?;
+    Some(Tiled {
+        commands: [best.product.turning(), tiled.commands].concat(),
+        ..tiled
+    })
 }
 
 impl Tiles<'_, '_> {
