@@ -83,16 +83,12 @@ impl Printer<'_> {
             let head = self.enter(tag, *var, (&lo, &hi, &next));
             self.line(&head);
         }
-        self.indent += 1;
         if tag.reversed {
+            self.indent += 1;
             self.line("SPARSEC_IN_ORDER();");
+            self.indent -= 1;
         }
-        match tag.jam {
-            Jam::Free => {}
-            Jam::Never => self.line("SPARSEC_NO_JAM();"),
-            Jam::Threads => self.line("SPARSEC_NO_JAM_SERIAL();"),
-        }
-        self.indent -= 1;
+        self.jammed(tag.jam);
         self.block(body);
         self.lanes = before;
         self.scopes.close();
@@ -103,6 +99,19 @@ impl Printer<'_> {
             self.line("}");
         }
         self.close_sums(tag, sums);
+    }
+
+    /// The statement that keeps gcc from running iterations of a loop together. A function of what threads run is no
+    /// part of their loop.
+    pub(super) fn jammed(&mut self, jam: Jam) {
+        let text = match jam {
+            Jam::Free => return,
+            Jam::Threads if !self.in_region => "SPARSEC_NO_JAM_SERIAL();",
+            Jam::Threads | Jam::Never => "SPARSEC_NO_JAM();",
+        };
+        self.indent += 1;
+        self.line(text);
+        self.indent -= 1;
     }
 
     /// While what a loop goes on: where it does no more than ask elements that data choose whether one is true,

@@ -1,22 +1,38 @@
 //! Functions for what threads run of a loop. Compilers put an OpenMP loop into a function of their own, and forget
 //! on the way that its arrays do not overlap: what a row needs is loaded again behind each element that is stored
-//! (SDDMM takes 1.4 times as long, in one thread, too). Parameters of a function are known to be apart.
+//! (SDDMM takes 1.4 times as long, in one thread, too). Parameters of a function are known to be apart. What shares
+//! rows out needs registers, too, which the loops then lack: shares have a function in any case (SpMV on rows of five
+//! elements: 1.13 times as long without), which stays one.
 
 use super::kernel::{Dialect, Part, Printer, used_names};
 use super::names;
+use super::shares::Shares;
 use super::types::c_type;
 use super::wrap::wrap_call;
 use crate::loops::ir::{
-    ArrayId, ExprKind, Jam, LoopTag, ReduceOp, Run, ScalarType, Stmt, Storage, VarId,
+    ArrayId, ExprKind, LoopTag, ReduceOp, Run, ScalarType, Stmt, Storage, VarId,
 };
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use crate::target::Target;
 use std::collections::BTreeSet;
 
+/// A region on its way into text.
+struct Region {
+    shares: Option<Shares>,
+    /// The loop's variable.
+    name: String,
+    function: String,
+    /// What is returned.
+    value: Option<String>,
+    /// Of the function, as declared and as given.
+    params: Vec<String>,
+    args: Vec<String>,
+}
+
 impl Printer<'_> {
     /// Writes the loop with its iterations, or a thread's share of them, in a function, if they are left to one thread
-    /// each, return nothing, and store in loops of their own.
+    /// each, return no more than a truth, and store in loops of their own.
     pub(super) fn region(&mut self, stmt: &Stmt) -> bool {
         let Stmt::For {
             var,
@@ -38,8 +54,8 @@ impl Printer<'_> {
             && self.watch.is_none()
             && self.lanes.is_none()
             && !self.in_region;
-        let fits = here && !tag.reversed && is_apart(body, returned) && stores_in_loops(body);
-        if !fits {
+        let pays = shares(tag).is_some() || stores_in_loops(body);
+        if !(here && pays && !tag.reversed && is_apart(body, returned)) {
             return false;
         }
         let Some(given) = self.given(stmt) else {
@@ -49,22 +65,35 @@ impl Printer<'_> {
         let (lo, hi) = (self.expr(lo), self.compared(hi));
         self.scopes.open();
         let name = self.declare(*var);
-        let function = self.region_name();
         let own: Vec<String> = match &shares {
             Some(shares) => shares.names.to_vec(),
             None => vec![name.clone()],
         };
-        let params = own.iter().map(|name| format!("int64_t {name}"));
-        let params: Vec<String> = params
-            .chain(given.iter().map(|(text, _)| text.clone()))
-            .collect();
-        let args = own.iter().chain(given.iter().map(|(_, name)| name));
-        let args: Vec<&str> = args.map(String::as_str).collect();
-        if let Some(shares) = &shares {
+        let declared = own.iter().map(|name| format!("int64_t {name}"));
+        let (texts, names): (Vec<String>, Vec<String>) = given.into_iter().unzip();
+        let region = Region {
+            function: self.region_name(),
+            value: returned.map(|var| self.var(var).to_string()),
+            params: declared.chain(texts).collect(),
+            args: [own, names].concat(),
+            shares,
+            name,
+        };
+        self.called(&region, tag, (&lo, &hi));
+        let text = self.function_of(&region, stmt);
+        self.regions.push(text);
+        self.scopes.close();
+        true
+    }
+
+    /// The loop that calls the region's function.
+    fn called(&mut self, region: &Region, tag: &LoopTag, (lo, hi): (&str, &str)) {
+        let name = &region.name;
+        if let Some(shares) = &region.shares {
             self.line(&shares.count);
         }
         self.loop_pragmas(tag);
-        match &shares {
+        match &region.shares {
             Some(shares) => self.line(&shares.around),
             None => {
                 self.line(&format!(
@@ -74,59 +103,58 @@ impl Printer<'_> {
             }
         }
         self.indent += 1;
-        let value = returned.map(|var| self.var(var).to_string());
-        let noted = (value.as_ref()).map_or(String::new(), |value| format!("{value} |= "));
-        self.line(&format!("{noted}{function}({});", args.join(", ")));
+        let noted = (region.value.as_ref()).map_or(String::new(), |value| format!("{value} |= "));
+        let (function, args) = (&region.function, region.args.join(", "));
+        self.line(&format!("{noted}{function}({args});"));
         self.indent -= 1;
         self.line("}");
+    }
 
-        // The function's text, under the names of here.
+    /// The text of the region's function, under the names of here.
+    fn function_of(&mut self, region: &Region, stmt: &Stmt) -> String {
+        let Stmt::For { var, tag, body, .. } = stmt else {
+            return String::new();
+        };
         let around = (std::mem::take(&mut self.out), self.indent);
         self.in_region = true;
         self.indent = 0;
-        let params: Vec<&str> = params.iter().map(String::as_str).collect();
         let over = &self.kernel.var(*var).name;
-        let what = match shares {
-            Some(_) => format!("A thread's share of the loop over {over}."),
-            None => format!("An iteration of the loop over {over}."),
+        let (what, stays) = match region.shares {
+            Some(_) => ("A thread's share", "SPARSEC_NOINLINE "),
+            None => ("An iteration", ""),
         };
-        self.line(&format!("/* {what} */"));
-        let ty = value.as_ref().map_or("void", |_| "bool");
-        let head = wrap_call(&format!("static {ty} {function}("), &params, ") {");
+        self.line(&format!("/* {what} of the loop over {over}. */"));
+        let ty = region.value.as_ref().map_or("void", |_| "bool");
+        let params: Vec<&str> = region.params.iter().map(String::as_str).collect();
+        let head = format!("{stays}static {ty} {}(", region.function);
+        let head = wrap_call(&head, &params, ") {");
         self.out.push_str(&head);
         self.out.push('\n');
         self.indent = 1;
-        if let Some(value) = &value {
+        if let Some(value) = &region.value {
             self.line(&format!("bool {value} = false;"));
         }
-        match &shares {
-            Some(shares) => {
-                self.line(&shares.declared);
-                self.line(&format!(
-                    "for (int64_t {name} = {}; {name} < {}; {name}++) {{",
-                    shares.begin, shares.end
-                ));
-                self.jammed(tag.jam);
-                self.block(body);
-                self.line("}");
-            }
-            None => {
-                self.indent = 0;
-                self.block(body);
-                self.indent = 1;
-            }
+        if let Some(shares) = &region.shares {
+            let (name, begin, end) = (&region.name, &shares.begin, &shares.end);
+            self.line(&shares.declared);
+            self.line(&format!(
+                "for (int64_t {name} = {begin}; {name} < {end}; {name}++) {{"
+            ));
+            self.jammed(tag.jam);
+            self.block(body);
+            self.line("}");
+        } else {
+            self.indent = 0;
+            self.block(body);
+            self.indent = 1;
         }
-        if let Some(value) = &value {
+        if let Some(value) = &region.value {
             self.line(&format!("return {value};"));
         }
-        self.indent = 0;
-        self.out.push_str("}\n\n");
-        self.in_region = false;
-        let text = std::mem::replace(&mut self.out, around.0);
         self.indent = around.1;
-        self.regions.push(text);
-        self.scopes.close();
-        true
+        self.in_region = false;
+        self.out.push_str("}\n\n");
+        std::mem::replace(&mut self.out, around.0)
     }
 
     /// What iterations of a loop of threads return: nothing, or whether something holds for one of them; `None` for
@@ -170,10 +198,7 @@ impl Printer<'_> {
         };
         let (mut vars, mut arrays) = used_names(body);
         let declared = visit::declared(body);
-        if let Run::Threads {
-            shares: Some(pos), ..
-        } = tag.run
-        {
+        if let Some(pos) = shares(tag) {
             arrays.insert(pos);
             for bound in [lo, hi] {
                 visit::expr(bound, &mut |node| {
@@ -221,15 +246,13 @@ impl Printer<'_> {
         });
         found
     }
+}
 
-    fn jammed(&mut self, jam: Jam) {
-        self.indent += 1;
-        match jam {
-            Jam::Free => {}
-            Jam::Never => self.line("SPARSEC_NO_JAM();"),
-            Jam::Threads => self.line("SPARSEC_NO_JAM_SERIAL();"),
-        }
-        self.indent -= 1;
+/// The positions that say what equal shares of rows are.
+fn shares(tag: &LoopTag) -> Option<ArrayId> {
+    match tag.run {
+        Run::Threads { shares, .. } => shares,
+        Run::Serial | Run::Lanes { .. } | Run::Unit { .. } => None,
     }
 }
 

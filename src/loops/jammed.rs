@@ -9,7 +9,8 @@
 //! loops marked that gcc leaves alone, since the mark keeps it from testing once, before the loop,
 //! whether C and B are apart: where the row of C is itself loaded, and, with OpenMP, where threads
 //! share a loop around. There gcc forgets which parameters are apart, and jams only what adds into
-//! an array that the loop declares.
+//! an array that the loop declares; unless the loop's iterations have a function (`emit/regions.rs`),
+//! where it knows.
 
 use super::device::{Definitions, definitions, inlined};
 use super::ir::{ArrayId, Expr, ExprKind, Jam, Kernel, Stmt, VarId};

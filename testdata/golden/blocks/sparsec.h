@@ -92,6 +92,13 @@ typedef double _Complex sparsec_complex128;
 #define SPARSEC_NO_JAM_SERIAL() SPARSEC_NO_JAM()
 #endif
 
+/* Of a function that is called once for each thread: inside of the caller its loops would lack registers. */
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define SPARSEC_NOINLINE __attribute__((noinline))
+#else
+#define SPARSEC_NOINLINE
+#endif
+
 /* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define SPARSEC_VECTOR(T, n, bits) \

@@ -28,7 +28,7 @@
  *   }
  */
 /* A thread's share of the loop over i. */
-static void spmm_loop(int64_t share, int64_t shares, int64_t M,
+SPARSEC_NOINLINE static void spmm_loop(int64_t share, int64_t shares, int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
     double *SPARSEC_RESTRICT C_vals) {
@@ -100,7 +100,7 @@ static void spmm_loop2(int64_t i, int64_t N, const int32_t *SPARSEC_RESTRICT A2_
 }
 
 /* A thread's share of the loop over i. */
-static void spmm_loop3(int64_t share, int64_t shares, int64_t M, int64_t N,
+SPARSEC_NOINLINE static void spmm_loop3(int64_t share, int64_t shares, int64_t M, int64_t N,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
     double *SPARSEC_RESTRICT C_vals) {
@@ -110,7 +110,7 @@ static void spmm_loop3(int64_t share, int64_t shares, int64_t M, int64_t N,
             C_vals[i * N + k] = 0.0;
         }
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            SPARSEC_NO_JAM_SERIAL();
+            SPARSEC_NO_JAM();
             int64_t j = A2_crd[pA2];
             for (int64_t k = 0; k < N; k++) {
                 C_vals[i * N + k] += A_vals[pA2] * B_vals[j * N + k];

@@ -10,7 +10,7 @@
  *   parallelize(i_i, CPUVector, NoRaces)
  */
 /* A thread's share of the loop over i_o. */
-static void sliced_spmv_loop(int64_t share, int64_t shares, int64_t M,
+SPARSEC_NOINLINE static void sliced_spmv_loop(int64_t share, int64_t shares, int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A4_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals) {

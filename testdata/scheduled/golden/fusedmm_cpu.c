@@ -70,7 +70,7 @@ static void fusedmm_loop(int64_t i0, int64_t M, int64_t K, const int32_t *SPARSE
             E_vals[i * K + l] = 0.0;
         }
         for (int64_t pC2 = C2_pos[i]; pC2 < C2_pos[i + 1]; pC2++) {
-            SPARSEC_NO_JAM_SERIAL();
+            SPARSEC_NO_JAM();
             int64_t j = C2_crd[pC2];
 #ifdef _OPENMP
             #pragma omp simd

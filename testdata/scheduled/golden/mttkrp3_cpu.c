@@ -28,7 +28,7 @@ static void mttkrp3_loop(int64_t i1, int64_t I, int64_t J, const int32_t *SPARSE
                 BD_vals[j] = 0.0;
             }
             for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                SPARSEC_NO_JAM_SERIAL();
+                SPARSEC_NO_JAM();
                 int64_t l = B3_crd[pB3];
                 for (int64_t j = 0; j < J; j++) {
                     BD_vals[j] += B_vals[pB3] * D_vals[l * J + j];

@@ -37,7 +37,7 @@ static void mttkrp4_loop(int64_t i1, int64_t I, int64_t J, const int32_t *SPARSE
                     BE_vals[j] = 0.0;
                 }
                 for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
-                    SPARSEC_NO_JAM_SERIAL();
+                    SPARSEC_NO_JAM();
                     int64_t m = B4_crd[pB4];
                     for (int64_t j = 0; j < J; j++) {
                         BE_vals[j] += B_vals[pB4] * E_vals[m * J + j];

@@ -46,7 +46,7 @@ static void mttkrp5_loop(int64_t i1, int64_t I, int64_t J, const int32_t *SPARSE
                         BF_vals[j] = 0.0;
                     }
                     for (int64_t pB5 = B5_pos[pB4]; pB5 < B5_pos[pB4 + 1]; pB5++) {
-                        SPARSEC_NO_JAM_SERIAL();
+                        SPARSEC_NO_JAM();
                         int64_t n = B5_crd[pB5];
                         for (int64_t j = 0; j < J; j++) {
                             BF_vals[j] += B_vals[pB5] * F_vals[n * J + j];
