@@ -298,7 +298,7 @@ fn rows_of_every_length_have_their_tiles() {
             3,
         ),
         (&["-e", "C(i,k)=A(i,j)*B(j,k)"], 3),
-        (&["-e", "C(k,i)=A(i,j)*B(j,k)"], 2),
+        (&["-e", "C(k,i)=A(i,j)*B(j,k)"], 3),
         (&["-e", "y(k)=A(i,j)*B(j,k)"], 1),
     ] {
         let report = report(&[program, &sets, &common].concat());

@@ -93,8 +93,12 @@ format lower { A: csr }
 #[test]
 fn what_threads_run_keeps_arrays_apart() {
     const PROGRAM: &str = "
-def sampled(double(M,N) A, double(M,K) B, double(N,K) D) -> (C) { C(i,j) +=! A(i,j) * B(i,k) * D(j,k) }
+def sampled(double(M,N) A, double(M,K) B, double(N,K) D) -> (C) { C(i,j) = A(i,j) * B(i,k) * D(j,k) }
 format sampled { A: csr, C: csr }
+schedule sampled for c { parallelize(i, CPUThread(static), NoRaces) }
+def added(double(M,N) A, double(M,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
+format added { A: csr, B: csr, C: csr }
+schedule added for c { assemble(C, once) parallelize(i, CPUThread(static), NoRaces) }
 def scattered(double(M,N) A, double(M) x) -> (y) { y(j) +=! A(i,j) * x(i) }
 format scattered { A: csr }
 schedule scattered for c { parallelize(i, CPUThread(static), Atomics) }
@@ -102,6 +106,11 @@ def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }
 format spmv { A: csr }
 def product(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }
 schedule product for c { parallelize(i, CPUThread(static), NoRaces) }
+def named(double(M,N) A, double(M) x, double named_loop) -> (y, z) {
+  y(i,j) = A(i,j) + x(i) * named_loop
+  z(i,j) = y(i,j) * named_loop
+}
+schedule named for c { parallelize(S0.i, CPUThread, NoRaces) parallelize(S1.i, CPUThread, NoRaces) }
 ";
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("all.tc");
@@ -121,7 +130,7 @@ schedule product for c { parallelize(i, CPUThread(static), NoRaces) }
     );
     assert_eq!(sampled.matches("SPARSEC_RESTRICT").count(), 6, "{sampled}");
     // The values of what is kept from call to call, and whether something else would be stored.
-    let kept = head("static bool sampled_values_loop(").unwrap();
+    let kept = head("static bool added_values_loop(").unwrap();
     assert!(
         kept.contains("const int32_t *SPARSEC_RESTRICT C2_pos"),
         "{kept}"
@@ -136,6 +145,9 @@ schedule product for c { parallelize(i, CPUThread(static), NoRaces) }
     assert!(head("SPARSEC_NOINLINE static void spmv_loop(").is_some());
     // Nothing is stored in its inner loop.
     assert_eq!(head("product_loop("), None);
+    // A parameter has the name that the first of two loops would have, and is not for the second either.
+    assert!(head("static void named_loop2(").is_some());
+    assert!(head("static void named_loop3(").is_some());
 }
 
 /// Every kernel of `testdata` with every C compiler of this machine, its header with every

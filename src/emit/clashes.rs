@@ -8,7 +8,7 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// What stands behind a function's name in those that come with it, for any target.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 9] = [
     "raw",
     "check",
     "renewed",
@@ -18,8 +18,10 @@ const PARTS: [&str; 10] = [
     "workspace",
     "run",
     "kernel",
-    "loop",
 ];
+
+/// The parts of which a function may have several, with numbers.
+const NUMBERED: [&str; 2] = ["_kernel", "_loop"];
 
 /// What the tables of each argument are named after.
 #[must_use]
@@ -34,15 +36,17 @@ pub fn tables(kernel: &Kernel) -> Vec<String> {
 #[must_use]
 pub fn given(kernel: &Kernel, target: Target) -> Vec<String> {
     let name = function(&kernel.name, target);
-    // Kernels of a GPU and loops of threads are numbered: however many there are.
-    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let own = if digits.ends_with("_kernel") || digits.ends_with("_loop") {
-        digits
-    } else {
-        &name
-    };
-    let mut names = vec![own.to_string()];
-    names.extend(PARTS.iter().map(|part| format!("{name}_{part}")));
+    [vec![name], parts(kernel, target)].concat()
+}
+
+/// Those that are not its own.
+fn parts(kernel: &Kernel, target: Target) -> Vec<String> {
+    let name = function(&kernel.name, target);
+    let mut names: Vec<String> = PARTS.iter().map(|part| format!("{name}_{part}")).collect();
+    match target {
+        Target::C => names.push(format!("{name}_loop")),
+        Target::Cuda => {}
+    }
     for (arg, own) in kernel.interface.args.iter().zip(tables(kernel)) {
         if let Arg::Tensor(_) = arg {
             names.push(format!("{name}_{own}_spec"));
@@ -59,6 +63,7 @@ pub fn given(kernel: &Kernel, target: Target) -> Vec<String> {
 #[must_use]
 pub fn find(kernels: &[Kernel], target: Target) -> Option<(usize, usize, String)> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut of_parts: BTreeMap<String, usize> = BTreeMap::new();
     for (at, kernel) in kernels.iter().enumerate() {
         for name in given(kernel, target) {
             match known.get(&name) {
@@ -69,8 +74,18 @@ pub fn find(kernels: &[Kernel], target: Target) -> Option<(usize, usize, String)
                 }
             }
         }
+        of_parts.extend(parts(kernel, target).into_iter().map(|name| (name, at)));
     }
-    None
+    // However many there are of a part with numbers.
+    kernels.iter().enumerate().find_map(|(at, kernel)| {
+        let name = function(&kernel.name, target);
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let numbered = NUMBERED.iter().any(|part| stem.ends_with(part));
+        let other = of_parts
+            .get(stem)
+            .filter(|&&other| numbered && other != at)?;
+        Some((at.min(*other), at.max(*other), stem.to_string()))
+    })
 }
 
 #[cfg(test)]
@@ -84,7 +99,11 @@ mod tests {
     }
 
     fn name_of_both(first: &str, again: &str) -> Option<String> {
-        find(&[kernel(first), kernel(again)], Target::Cuda).map(|(_, _, name)| name)
+        name_for(Target::Cuda, first, again)
+    }
+
+    fn name_for(target: Target, first: &str, again: &str) -> Option<String> {
+        find(&[kernel(first), kernel(again)], target).map(|(_, _, name)| name)
     }
 
     #[test]
@@ -93,7 +112,11 @@ mod tests {
         assert_eq!(name_of_both("f_device", "f").unwrap(), "f_device");
         assert_eq!(name_of_both("f_run", "f").unwrap(), "f_run");
         assert_eq!(name_of_both("f", "f_kernel12").unwrap(), "f_kernel");
-        assert_eq!(name_of_both("f", "f_loop2").unwrap(), "f_loop");
+        assert_eq!(name_for(Target::C, "f", "f_loop2").unwrap(), "f_loop");
+        assert_eq!(name_for(Target::C, "f_loop", "f").unwrap(), "f_loop");
+        assert_eq!(name_of_both("f", "f_loop"), None);
+        assert_eq!(name_for(Target::C, "f_loop1", "f_loop2"), None);
+        assert_eq!(name_of_both("f_kernel1", "f_kernel2"), None);
         assert_eq!(name_of_both("exp", "exp_").unwrap(), "exp_");
         assert_eq!(name_of_both("f", "f_rows"), None);
         assert_eq!(name_of_both("f", "g_raw"), None);

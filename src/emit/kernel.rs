@@ -12,6 +12,7 @@ use crate::loops::ir::{ArrayId, Kernel, Room, Stmt, Storage, VarId};
 use crate::loops::lanes::Lanes;
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
+use indexmap::IndexMap;
 use std::collections::BTreeSet;
 
 /// Prints one kernel. Names are given as declarations are met.
@@ -40,8 +41,8 @@ pub(super) struct Printer<'k> {
     pub(super) counting: BTreeSet<ArrayId>,
     /// Nothing but releases follows in the function.
     pub(super) ends: bool,
-    /// The functions of what threads run (`regions.rs`), and whether one is being written.
-    pub(super) regions: Vec<String>,
+    /// The functions of what threads run (`regions.rs`) by their names, and whether one is being written.
+    pub(super) regions: IndexMap<String, String>,
     pub(super) in_region: bool,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
@@ -90,7 +91,7 @@ impl<'k> Printer<'k> {
             number_arrays: BTreeSet::new(),
             counting: width::counting(kernel),
             ends: false,
-            regions: Vec::new(),
+            regions: IndexMap::new(),
             in_region: false,
             fallible: false,
         }
@@ -212,7 +213,7 @@ impl<'k> Printer<'k> {
             self.line(&kept("error"));
         }
         self.out.push_str("}\n");
-        self.regions.concat() + &self.out
+        self.regions.into_values().collect::<String>() + &self.out
     }
 
     fn owned_arrays(&self) -> Vec<ArrayId> {

@@ -67,7 +67,10 @@ impl Printer<'_> {
         let name = self.declare(*var);
         let own: Vec<String> = match &shares {
             Some(shares) => shares.names.to_vec(),
-            None => vec![name.clone()],
+            None => {
+                let is_read = visit::read_vars(body).contains(var);
+                is_read.then(|| name.clone()).into_iter().collect()
+            }
         };
         let declared = own.iter().map(|name| format!("int64_t {name}"));
         let (texts, names): (Vec<String>, Vec<String>) = given.into_iter().unzip();
@@ -81,7 +84,7 @@ impl Printer<'_> {
         };
         self.called(&region, tag, (&lo, &hi));
         let text = self.function_of(&region, stmt);
-        self.regions.push(text);
+        self.regions.insert(region.function, text);
         self.scopes.close();
         true
     }
@@ -173,14 +176,21 @@ impl Printer<'_> {
         }
     }
 
-    /// A name for the function of the next region.
+    /// A name for the function of the next region. A name of the program's is one only where it stands.
     fn region_name(&mut self) -> String {
         let kernel = names::function(&self.kernel.name, Target::C);
-        let number = match self.regions.len() {
-            0 => String::new(),
-            n => (n + 1).to_string(),
-        };
-        self.scopes.fresh(&format!("{kernel}_loop{number}"))
+        let mut number = self.regions.len() + 1;
+        loop {
+            let name = match number {
+                1 => format!("{kernel}_loop"),
+                n => format!("{kernel}_loop{n}"),
+            };
+            let name = self.scopes.fresh(&name);
+            if !self.regions.contains_key(&name) {
+                return name;
+            }
+            number += 1;
+        }
     }
 
     /// What a region is told of its surroundings: the texts of parameters, and their names.

@@ -23,6 +23,14 @@ pub const MISSED: &[Missed] = &[
         why: "which product comes first, f and h decide, and no versions are made to choose from at run time",
     },
     Missed {
+        program: "sampled",
+        data: "dense",
+        known: &[Known::Nothing],
+        ratio: 1.35,
+        why: "C is copied the other way round for lanes, whose sums are set and added up: more steps, of which a vector takes \
+              several (a fifth of the time, BENCHMARKS.md)",
+    },
+    Missed {
         program: "triangles",
         data: "",
         known: ALWAYS,

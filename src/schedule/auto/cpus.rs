@@ -382,7 +382,8 @@ fn planned(
     };
     let turned = best.map_or(&[][..], |best| &best.product.turned);
     if !turned.is_empty() {
-        let names: Vec<&str> = turned.iter().map(|own| own.tensor.as_str()).collect();
+        let mut names: Vec<&str> = turned.iter().map(|own| own.tensor.as_str()).collect();
+        names.dedup();
         rule += &format!(
             "; {} is copied first, the other way round",
             names.join(" and ")

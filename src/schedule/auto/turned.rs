@@ -21,6 +21,8 @@ pub(super) struct Turned {
     pub(super) read: String,
     /// The outermost loop that makes the copy.
     pub(super) first: String,
+    /// Names that it takes.
+    names: Vec<String>,
     commands: Vec<String>,
     elements: f64,
 }
@@ -55,18 +57,27 @@ impl Product {
             && vars.len() == over.len();
         let same = |e: &&crate::program::ir::Expr| matches!(&e.kind, ExprKind::Access(other) if equal::same_access(access, other));
         let twice = self.exprs.iter().filter(same).count() > 1;
+        // No order makes short loops faster.
+        let is_short = self.extents[along] < writer.profile.estimate.few;
         let is_turned = self.turned.iter().any(|turned| turned.factor == factor);
-        if !is_copy || twice || is_turned {
+        if !is_copy || twice || is_turned || is_short {
             return None;
         }
         let graph = writer.graph;
         let plain = |at: &usize| graph.var(self.vars[*at]).name.clone();
         let list = |names: Vec<String>| format!("{{{}}}", names.join(", "));
         let tensor = &graph.tensor(access.tensor).name;
-        let name = writer.fresh(&format!("{tensor}_turned"));
+        let fresh = |what: String| {
+            let mut name = writer.fresh(&what);
+            while self.turned.iter().any(|own| own.names.contains(&name)) {
+                name.push('_');
+            }
+            name
+        };
+        let name = fresh(format!("{tensor}_turned"));
         let copies = over
             .iter()
-            .map(|at| writer.fresh(&format!("{}_{tensor}", plain(at))));
+            .map(|at| fresh(format!("{}_{tensor}", plain(at))));
         let copies: Vec<String> = copies.collect();
         let named = over.iter().map(|&at| writer.name(self.vars[at])).collect();
         let mut commands = vec![format!(
@@ -87,6 +98,7 @@ impl Product {
             tensor: tensor.clone(),
             read: format!("{name}({read})"),
             first: copies.first()?.clone(),
+            names: [copies, vec![name]].concat(),
             commands,
             elements: over.iter().map(|&at| self.extents[at]).product(),
         });

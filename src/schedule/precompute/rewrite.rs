@@ -22,7 +22,8 @@ pub(super) fn hoist(graph: &mut Graph, at: &Place) {
         producers: Vec::new(),
         ..new.clone()
     };
-    let depth = around(graph, nest, &alone).len();
+    let [of_all, of_own] = [new, &alone].map(|new| around(graph, nest, new).len());
+    let depth = of_all.max(of_own);
     let mut loops = graph.nests[at.nest].loop_vars();
     let mut outer = &graph.nests[at.nest];
     for &n in &at.path {
