@@ -109,7 +109,7 @@ fn emitted_text_is_clean_c() {
         let source =
             folder.join(Path::new(scheduled.program.file_name().unwrap()).with_extension("c"));
         for openmp in [true, false] {
-            if !openmp && !is_in_share(&scheduled.schedule) {
+            if !is_in_share(&scheduled.schedule) {
                 continue;
             }
             let program = out.path().join("test");
