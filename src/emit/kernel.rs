@@ -41,9 +41,8 @@ pub(super) struct Printer<'k> {
     pub(super) counting: BTreeSet<ArrayId>,
     /// Nothing but releases follows in the function.
     pub(super) ends: bool,
-    /// The functions of what threads run (`regions.rs`) by their names, and whether one is being written.
+    /// The functions of what threads run (`regions.rs`) by their names.
     pub(super) regions: IndexMap<String, String>,
-    pub(super) in_region: bool,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -92,7 +91,6 @@ impl<'k> Printer<'k> {
             counting: width::counting(kernel),
             ends: false,
             regions: IndexMap::new(),
-            in_region: false,
             fallible: false,
         }
     }

@@ -101,13 +101,12 @@ impl Printer<'_> {
         self.close_sums(tag, sums);
     }
 
-    /// The statement that keeps gcc from running iterations of a loop together. A function of what threads run is no
-    /// part of their loop.
+    /// The statement that keeps gcc from running iterations of a loop together.
     pub(super) fn jammed(&mut self, jam: Jam) {
         let text = match jam {
             Jam::Free => return,
-            Jam::Threads if !self.in_region => "SPARSEC_NO_JAM_SERIAL();",
-            Jam::Threads | Jam::Never => "SPARSEC_NO_JAM();",
+            Jam::Never => "SPARSEC_NO_JAM();",
+            Jam::Threads => "SPARSEC_NO_JAM_SERIAL();",
         };
         self.indent += 1;
         self.line(text);

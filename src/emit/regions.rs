@@ -1,17 +1,13 @@
-//! Functions for what threads run of a loop. Compilers put an OpenMP loop into a function of their own, and forget
-//! on the way that its arrays do not overlap: what a row needs is loaded again behind each element that is stored
-//! (SDDMM takes 1.4 times as long, in one thread, too). Parameters of a function are known to be apart. What shares
-//! rows out needs registers, too, which the loops then lack: shares have a function in any case (SpMV on rows of five
-//! elements: 1.13 times as long without), which stays one.
+//! Functions for what threads run of a loop, where a pass has marked it (`loops/functions.rs`). What shares rows out stays a
+//! function, the others are left to the compiler.
 
-use super::kernel::{Dialect, Part, Printer, used_names};
+use super::kernel::{Part, Printer, used_names};
 use super::names;
 use super::shares::Shares;
 use super::types::c_type;
 use super::wrap::wrap_call;
-use crate::loops::ir::{
-    ArrayId, ExprKind, LoopTag, ReduceOp, Run, ScalarType, Stmt, Storage, VarId,
-};
+use crate::loops::functions;
+use crate::loops::ir::{ArrayId, ExprKind, LoopTag, Stmt, Storage, VarId};
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use crate::target::Target;
@@ -31,14 +27,12 @@ struct Region {
 }
 
 impl Printer<'_> {
-    /// Writes the loop with its iterations, or a thread's share of them, in a function, if they are left to one thread
-    /// each, return no more than a truth, and store in loops of their own.
+    /// Writes a loop of which threads run a function, and the function.
     pub(super) fn region(&mut self, stmt: &Stmt) -> bool {
         let Stmt::For {
             var,
             lo,
             hi,
-            step: 1,
             tag,
             body,
             ..
@@ -46,18 +40,12 @@ impl Printer<'_> {
         else {
             return false;
         };
-        let Some(returned) = self.returned(tag) else {
+        // What watches races stands beside the statements of the loop.
+        let here = self.part == Part::Body && self.watch.is_none();
+        let Some(returned) = functions::returned(self.kernel, tag).filter(|_| tag.function && here)
+        else {
             return false;
         };
-        let here = self.dialect == Dialect::C
-            && self.part == Part::Body
-            && self.watch.is_none()
-            && self.lanes.is_none()
-            && !self.in_region;
-        let pays = shares(tag).is_some() || stores_in_loops(body);
-        if !(here && pays && !tag.reversed && is_apart(body, returned)) {
-            return false;
-        }
         let Some(given) = self.given(stmt) else {
             return false;
         };
@@ -119,7 +107,6 @@ impl Printer<'_> {
             return String::new();
         };
         let around = (std::mem::take(&mut self.out), self.indent);
-        self.in_region = true;
         self.indent = 0;
         let over = &self.kernel.var(*var).name;
         let (what, stays) = match region.shares {
@@ -155,25 +142,8 @@ impl Printer<'_> {
             self.line(&format!("return {value};"));
         }
         self.indent = around.1;
-        self.in_region = false;
         self.out.push_str("}\n\n");
         std::mem::replace(&mut self.out, around.0)
-    }
-
-    /// What iterations of a loop of threads return: nothing, or whether something holds for one of them; `None` for
-    /// other loops.
-    fn returned(&self, tag: &LoopTag) -> Option<Option<VarId>> {
-        let Run::Threads { reductions, .. } = &tag.run else {
-            return None;
-        };
-        match reductions.as_slice() {
-            [] => Some(None),
-            [(ReduceOp::Or | ReduceOp::Add | ReduceOp::Max, var)] => {
-                let is_truth = self.kernel.var(*var).ty == ScalarType::Bool;
-                is_truth.then_some(Some(*var))
-            }
-            _ => None,
-        }
     }
 
     /// A name for the function of the next region. A name of the program's is one only where it stands.
@@ -208,7 +178,7 @@ impl Printer<'_> {
         };
         let (mut vars, mut arrays) = used_names(body);
         let declared = visit::declared(body);
-        if let Some(pos) = shares(tag) {
+        if let Some(pos) = tag.shares() {
             arrays.insert(pos);
             for bound in [lo, hi] {
                 visit::expr(bound, &mut |node| {
@@ -258,14 +228,6 @@ impl Printer<'_> {
     }
 }
 
-/// The positions that say what equal shares of rows are.
-fn shares(tag: &LoopTag) -> Option<ArrayId> {
-    match tag.run {
-        Run::Threads { shares, .. } => shares,
-        Run::Serial | Run::Lanes { .. } | Run::Unit { .. } => None,
-    }
-}
-
 /// What the statements of a region do to arrays.
 struct Uses {
     written: BTreeSet<ArrayId>,
@@ -310,40 +272,4 @@ impl Uses {
         shared.extend(around.flat_map(|(part, of)| [*part, *of]));
         Uses { written, shared }
     }
-}
-
-/// Whether nothing but arrays and what is returned leaves the statements, and they neither fail nor allocate.
-fn is_apart(body: &[Stmt], returned: Option<VarId>) -> bool {
-    let mut declared = visit::declared(body);
-    declared.extend(returned.filter(|var| !visit::read_vars(body).contains(var)));
-    let leaves = |stmt: &Stmt| {
-        matches!(
-            stmt,
-            Stmt::FailIf { .. }
-                | Stmt::Assume { .. }
-                | Stmt::Alloc { .. }
-                | Stmt::Free { .. }
-                | Stmt::Append { .. }
-                | Stmt::Grow { .. }
-                | Stmt::Trim { .. }
-        )
-    };
-    visit::changed(body).is_subset(&declared) && !visit::any(body, &leaves)
-}
-
-/// Whether a loop among the statements stores in arrays that are not theirs, where loads from others might be kept
-/// from one iteration to the next.
-fn stores_in_loops(body: &[Stmt]) -> bool {
-    let own = visit::declared_arrays(body);
-    let stores = |stmt: &Stmt| {
-        let mut found = false;
-        stmt.operands(&mut |operand| {
-            if let Operand::Array(array, ArrayUse::Write | ArrayUse::Exchange) = operand {
-                found |= !own.contains(array);
-            }
-        });
-        found
-    };
-    let is_loop = |stmt: &Stmt| matches!(stmt, Stmt::For { body, .. } | Stmt::While { body, .. } if visit::any(body, &stores));
-    visit::any(body, &is_loop)
 }

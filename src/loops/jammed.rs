@@ -9,8 +9,8 @@
 //! loops marked that gcc leaves alone, since the mark keeps it from testing once, before the loop,
 //! whether C and B are apart: where the row of C is itself loaded, and, with OpenMP, where threads
 //! share a loop around. There gcc forgets which parameters are apart, and jams only what adds into
-//! an array that the loop declares; unless the loop's iterations have a function (`emit/regions.rs`),
-//! where it knows.
+//! an array that the loop declares; unless what they run is a function (`functions.rs`), where it
+//! knows.
 
 use super::device::{Definitions, definitions, inlined};
 use super::ir::{ArrayId, Expr, ExprKind, Jam, Kernel, Stmt, VarId};
@@ -33,12 +33,16 @@ fn list(known: &Definitions, shared: Option<&BTreeSet<ArrayId>>, body: &mut [Stm
     for stmt in body {
         let mut own = None;
         if let Stmt::For { var, tag, body, .. } = stmt {
-            if shared.is_none() && tag.is_shared() {
+            // A share of it is a loop in a function.
+            if shared.is_none() && tag.is_shared() && !(tag.function && tag.shares().is_some()) {
                 own = Some(declared(body));
             }
             if let Some(to) = spoiled(*var, body, known).filter(|_| !tag.is_vector()) {
                 let is_known = own.as_ref().or(shared).is_none_or(|own| own.contains(&to));
                 tag.jam = if is_known { Jam::Never } else { Jam::Threads };
+            }
+            if tag.function {
+                own = None;
             }
         }
         let shared = own.as_ref().or(shared);

@@ -70,7 +70,13 @@ const REVERSED: Pass = Pass {
     name: "reversed",
     run: |kernel, _| Ok(super::mark_reversed(kernel)),
 };
-/// Behind `widen`, too: what it unrolls is out of reach.
+/// Behind `reversed`: falling order is asked for where the loop stands.
+const FUNCTIONS: Pass = Pass {
+    name: "functions",
+    run: |kernel, _| Ok(super::mark_functions(kernel)),
+};
+/// Behind `widen`, too: what it unrolls is out of reach. And behind `functions`, in which it is
+/// known which arrays are apart.
 const JAMMED: Pass = Pass {
     name: "jammed",
     run: |kernel, _| Ok(super::mark_jammed(kernel)),
@@ -91,7 +97,7 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 17] = [
+pub const ALL: [Pass; 18] = [
     SIMPLIFY,
     SCANS,
     INVARIANT,
@@ -105,6 +111,7 @@ pub const ALL: [Pass; 17] = [
     RESTS,
     WIDEN,
     REVERSED,
+    FUNCTIONS,
     JAMMED,
     DEVICE,
     EXCEEDED,
@@ -130,6 +137,7 @@ pub fn of(target: Target) -> &'static [Pass] {
             RESTS,
             WIDEN,
             REVERSED,
+            FUNCTIONS,
             JAMMED,
             EXCEEDED,
             DIVIDE,

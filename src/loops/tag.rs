@@ -24,6 +24,8 @@ pub struct LoopTag {
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
     pub jam: Jam,
+    /// What a thread runs of it, an iteration or its share of them, is a function; see [`super::functions`].
+    pub function: bool,
     /// Whoever asked for it answers for races of its iterations: the user (`IgnoreRaces`), or lowering,
     /// which has numbered the places that they set.
     pub races_ignored: bool,
@@ -115,6 +117,15 @@ impl LoopTag {
                 unit.level != GpuLevel::Block && reductions.is_empty()
             }
             Run::Threads { .. } | Run::Lanes { .. } => false,
+        }
+    }
+
+    /// The positions by which rows are shared out to threads.
+    #[must_use]
+    pub fn shares(&self) -> Option<ArrayId> {
+        match self.run {
+            Run::Threads { shares, .. } => shares,
+            Run::Serial | Run::Lanes { .. } | Run::Unit { .. } => None,
         }
     }
 

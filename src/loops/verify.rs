@@ -5,6 +5,7 @@
 //! * operands of arithmetic and comparisons have one type, conditions are `Bool`,
 //!   indices and bounds are `I64`;
 //! * nothing fails or grows inside a parallel loop, nothing takes turns in lanes of a vector;
+//! * what threads run as a function leaves nothing behind but arrays;
 //! * what appends stands in no other statement, and nothing grows but in the rooms that it has.
 
 use super::interface::Arg;
@@ -12,7 +13,7 @@ use super::ir::{
     ArrayId, BinaryOp, Device, Expr, ExprKind, Kernel, LoopTag, ReduceOp, Room, ScalarType, Stmt,
     VarId,
 };
-use super::trips;
+use super::{functions, trips};
 use std::collections::BTreeSet;
 
 /// What is wrong, and in which statement. Statements are counted from 0 in the order of the kernel's text: a
@@ -160,6 +161,10 @@ impl Verifier<'_> {
                 body,
             } => {
                 self.bounds((lo, hi), *most, *step);
+                let apart = !tag.function || functions::may_be(self.kernel, stmt);
+                self.check(apart, || {
+                    "what threads run is no function of its own".to_string()
+                });
                 self.inside_loop(*var, tag, body);
             }
             Stmt::While { cond, body } => {

@@ -41,6 +41,9 @@ impl Writer<'_> {
             Jam::Never => " no_jam",
             Jam::Threads => " no_jam(threads)",
         };
+        if tag.function {
+            text += " function";
+        }
         for (op, var) in tag.reductions() {
             let op = words::sign(*op);
             text += &format!(" reduce({op} {})", self.var(*var));
@@ -81,6 +84,7 @@ impl Reader {
                 tag.jam = Jam::Threads;
             }
         }
+        tag.function = self.word("function");
         while self.word("reduce") {
             self.expect_mark("(")?;
             let reduction = (self.reduction()?, self.var()?);

@@ -101,12 +101,12 @@ pub(super) fn scalar_type(name: &str) -> Option<ScalarType> {
 
 /// Words that begin statements or stand for values or tags, so that no variable or array
 /// bears them without its number.
-const RESERVED: [&str; 50] = [
+const RESERVED: [&str; 51] = [
     "from", "let", "for", "while", "if", "else", "alloc", "append", "grow", "trim", "declare",
     "slice", "assume", "free", "fill", "sort", "enter", "into", "search", "gallop", "place",
     "fail", "prefetch", "launch", "retry", "aligned", "barrier", "reduce", "segments", "claim",
     "sort_all", "atomic", "in", "by", "to", "of", "max", "min", "inf", "NaN", "true", "false",
-    "thread", "threads", "parallel", "vector", "lanes", "unroll", "reversed", "no_jam",
+    "thread", "threads", "parallel", "vector", "lanes", "unroll", "reversed", "no_jam", "function",
 ];
 
 pub(super) fn is_reserved(name: &str) -> bool {
