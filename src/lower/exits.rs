@@ -19,6 +19,7 @@ pub(super) struct List {
     /// The variable of the program whose values they have.
     root: VarId,
     array: ArrayId,
+    elem: ScalarType,
     count: ir::VarId,
     /// In the first iteration of the loop around nothing is listed yet: all are gone through, and
     /// the most values of any that is listed are found.
@@ -107,7 +108,7 @@ impl Lowerer<'_> {
         let var = live.by;
         let (most, value) = self.fresh_index("most", true);
         let mut out = vec![b::bind(most, b::int(0))];
-        let list = self.list(live, exit.root, most, &mut out);
+        let list = self.list((live, exit.root), most, scope, &mut out);
         let mut first = scope.clone();
         first.live.insert(live.of, list.clone());
         first
@@ -181,10 +182,21 @@ impl Lowerer<'_> {
         ])
     }
 
-    /// An empty list of iterations.
-    fn list(&self, live: &Live, root: VarId, most: ir::VarId, out: &mut Vec<ir::Stmt>) -> List {
+    /// An empty list of iterations. Those that count from zero are small numbers.
+    fn list(
+        &self,
+        (live, root): (&Live, VarId),
+        most: ir::VarId,
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> List {
         let name = self.graph.var(live.of).name.clone();
-        let array = self.array(&format!("{name}_live"), ScalarType::I32, Storage::Local);
+        let origin = self.here(scope).origin(live.of);
+        let elem = match origin.as_ref().and_then(b::as_int) {
+            Some(0) => ScalarType::I32,
+            Some(_) | None => ScalarType::I64,
+        };
+        let array = self.array(&format!("{name}_live"), elem, Storage::Local);
         out.push(ir::Stmt::Declare {
             array,
             count: live.most,
@@ -195,6 +207,7 @@ impl Lowerer<'_> {
             live: live.clone(),
             root,
             array,
+            elem,
             count,
             most: Some(most),
         }
@@ -261,7 +274,7 @@ impl List {
     fn push(&self, at: Expr) -> Vec<ir::Stmt> {
         let count = b::var(self.count, ScalarType::I64);
         vec![
-            b::store(self.array, count, b::cast(ScalarType::I32, at)),
+            b::store(self.array, count, b::cast(self.elem, at)),
             b::update(self.count, ReduceOp::Add, b::int(1)),
         ]
     }
