@@ -157,6 +157,11 @@ impl Naturals {
         })
     }
 
+    /// Whether a number has fewer bits than would be needed to wrap. Sums and products that programs write may.
+    fn fits(e: &Expr) -> bool {
+        bits(e) < i64::BITS
+    }
+
     /// A minimum or maximum without operands that do not matter, if it has any.
     fn needed(&self, e: &Expr, values: &Values) -> Option<Expr> {
         let ExprKind::Binary(op @ (BinaryOp::Min | BinaryOp::Max), ..) = &e.kind else {
@@ -170,7 +175,8 @@ impl Naturals {
         let mut kept: Vec<Expr> = Vec::new();
         for operand in &operands {
             let beats = |one: &Expr, other: &Expr| {
-                if values.has(one) || values.has(other) {
+                let told = |e| !values.has(e) && Self::fits(e);
+                if !(told(one) && told(other)) {
                     one == other
                 } else if *op == BinaryOp::Min {
                     self.reaches(other, one)
@@ -191,6 +197,41 @@ impl Naturals {
             visit::replace_expr(operand, &mut |part| self.needed(part, values));
         }
         kept.into_iter().reduce(|x, y| b::binary(*op, x, y))
+    }
+}
+
+/// Of how many bits a number is at most. What counts is no larger than a split factor may be.
+fn bits(e: &Expr) -> u32 {
+    const COUNT: u32 = 47;
+    match &e.kind {
+        ExprKind::Literal(_) => {
+            b::as_int(e).map_or(i64::BITS, |n| u64::BITS - n.unsigned_abs().leading_zeros())
+        }
+        ExprKind::Var(_) | ExprKind::Place(_) | ExprKind::Locate(..) => COUNT,
+        ExprKind::Load { .. } | ExprKind::Call(..) => i64::BITS,
+        ExprKind::Cast(a) => match a.ty.size() {
+            1 => 8,
+            2 => 16,
+            4 => 32,
+            _ => i64::BITS,
+        },
+        ExprKind::Unary(_, a) => bits(a),
+        ExprKind::Select(_, a, b) => bits(a).max(bits(b)),
+        ExprKind::Binary(op, a, b) => match op {
+            BinaryOp::Add | BinaryOp::Sub => bits(a).max(bits(b)) + 1,
+            BinaryOp::Mul => bits(a) + bits(b),
+            BinaryOp::Min | BinaryOp::Max => bits(a).max(bits(b)),
+            BinaryOp::Div | BinaryOp::FloorDiv => bits(a),
+            BinaryOp::Rem => bits(a).min(bits(b)),
+            BinaryOp::Eq
+            | BinaryOp::Ne
+            | BinaryOp::Lt
+            | BinaryOp::Le
+            | BinaryOp::Gt
+            | BinaryOp::Ge
+            | BinaryOp::And
+            | BinaryOp::Or => 1,
+        },
     }
 }
 
