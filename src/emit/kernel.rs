@@ -23,6 +23,8 @@ pub(super) struct Printer<'k> {
     pub(super) scopes: Scopes,
     pub(super) out: String,
     pub(super) indent: usize,
+    /// How many loops stand around, those of threads that run a function too.
+    pub(super) loops: usize,
     pub(super) dialect: Dialect,
     pub(super) part: Part,
     /// The loop at hand runs several iterations at a time.
@@ -80,6 +82,7 @@ impl<'k> Printer<'k> {
             scopes: Scopes::of_kernel(),
             out: String::new(),
             indent: 0,
+            loops: 0,
             dialect: Dialect::C,
             part: Part::Body,
             lanes: None,

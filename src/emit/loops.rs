@@ -89,7 +89,7 @@ impl Printer<'_> {
             self.indent -= 1;
         }
         self.jammed(tag.jam);
-        self.block(body);
+        self.loop_body(body);
         self.lanes = before;
         self.scopes.close();
         let end = self.leave(tag);

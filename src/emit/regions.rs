@@ -11,7 +11,7 @@ use crate::loops::ir::{ArrayId, ExprKind, LoopTag, Stmt, Storage, VarId};
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use crate::target::Target;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A region on its way into text.
 struct Region {
@@ -131,11 +131,11 @@ impl Printer<'_> {
                 "for (int64_t {name} = {begin}; {name} < {end}; {name}++) {{"
             ));
             self.jammed(tag.jam);
-            self.block(body);
+            self.loop_body(body);
             self.line("}");
         } else {
             self.indent = 0;
-            self.block(body);
+            self.loop_body(body);
             self.indent = 1;
         }
         if let Some(value) = &region.value {
@@ -193,7 +193,7 @@ impl Printer<'_> {
         vars.retain(|own| own != var && !declared.contains(own));
         let own = visit::declared_arrays(body);
         arrays.retain(|array| !own.contains(array));
-        let uses = Uses::of(body, &self.parts());
+        let uses = Uses::of(body, &arrays, &self.parts());
         let of_var = |&var: &VarId| {
             let name = self.var(var);
             let is_name = names::identifier(name) == name;
@@ -217,11 +217,11 @@ impl Printer<'_> {
     }
 
     /// Each array that is a part of another, and that one.
-    fn parts(&self) -> Vec<(ArrayId, ArrayId)> {
-        let mut found = Vec::new();
+    fn parts(&self) -> BTreeMap<ArrayId, ArrayId> {
+        let mut found = BTreeMap::new();
         visit::stmts(&self.kernel.body, &mut |stmt| {
             if let Stmt::Slice { array, of, .. } = stmt {
-                found.push((*array, *of));
+                found.insert(*array, *of);
             }
         });
         found
@@ -236,7 +236,8 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(body: &[Stmt], parts: &[(ArrayId, ArrayId)]) -> Self {
+    /// `named`: the arrays that the function is told of. `parts`: those that are parts of others, and the others.
+    fn of(body: &[Stmt], named: &BTreeSet<ArrayId>, parts: &BTreeMap<ArrayId, ArrayId>) -> Self {
         let mut written = BTreeSet::new();
         let mut shared = BTreeSet::new();
         visit::stmts(body, &mut |stmt| {
@@ -264,12 +265,19 @@ impl Uses {
             | Stmt::Take { array, .. } = stmt
             {
                 shared.insert(*array);
+                // What is made a part in here is based on a parameter.
+                shared.extend(parts.get(array));
             }
         });
-        // What is made a part in here is based on a parameter.
-        let own = visit::declared_arrays(body);
-        let around = parts.iter().filter(|(part, _)| !own.contains(part));
-        shared.extend(around.flat_map(|(part, of)| [*part, *of]));
+        let whole = |array: &ArrayId| *parts.get(array).unwrap_or(array);
+        let same = |array: &ArrayId| {
+            named
+                .iter()
+                .filter(|other| whole(other) == whole(array))
+                .count()
+                > 1
+        };
+        shared.extend(named.iter().copied().filter(same));
         Uses { written, shared }
     }
 }

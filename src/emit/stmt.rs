@@ -27,6 +27,13 @@ impl Printer<'_> {
         self.scopes.close();
     }
 
+    /// The block of a loop.
+    pub(super) fn loop_body(&mut self, body: &[Stmt]) {
+        self.loops += 1;
+        self.block(body);
+        self.loops -= 1;
+    }
+
     pub(super) fn stmts(&mut self, body: &[Stmt]) {
         for stmt in body {
             self.begin_watching(stmt);
@@ -63,7 +70,7 @@ impl Printer<'_> {
             Stmt::While { cond, body } => {
                 let cond = self.expr(cond);
                 self.line(&format!("while ({cond}) {{"));
-                self.block(body);
+                self.loop_body(body);
                 self.line("}");
             }
             Stmt::If { .. } => match self.stored_first(stmt) {

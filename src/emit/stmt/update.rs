@@ -60,7 +60,9 @@ impl Printer<'_> {
             };
             return self.line(&format!("{target} = ({ty}){{0}}{more};"));
         }
-        if let Some(text) = self.tested(value) {
+        if op == Some(ReduceOp::Add)
+            && let Some(text) = self.tested(value)
+        {
             return self.line(&format!("{target} += {text};"));
         }
         // The element that data choose becomes true whatever it is: it is not read.
