@@ -112,12 +112,7 @@ def named(double(M,N) A, double(M) x, double named_loop) -> (y, z) {
 }
 schedule named for c { parallelize(S0.i, CPUThread, NoRaces) parallelize(S1.i, CPUThread, NoRaces) }
 ";
-    let out = tempfile::tempdir().unwrap();
-    let file = out.path().join("all.tc");
-    std::fs::write(&file, PROGRAM).unwrap();
-    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
-    sparsec.args(["-W", "no-performance", "--stdout"]).arg(file);
-    let text = String::from_utf8(sparsec.output().unwrap().stdout).unwrap();
+    let text = text_of(PROGRAM);
     let head = |function: &str| {
         let from = text.find(function)?;
         let to = text[from..].find(") {")?;
@@ -148,6 +143,69 @@ schedule named for c { parallelize(S0.i, CPUThread, NoRaces) parallelize(S1.i, C
     // A parameter has the name that the first of two loops would have, and is not for the second either.
     assert!(head("static void named_loop2(").is_some());
     assert!(head("static void named_loop3(").is_some());
+}
+
+/// The text of a program in C.
+fn text_of(program: &str) -> String {
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("all.tc");
+    std::fs::write(&file, program).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    sparsec.args(["-W", "no-performance", "--stdout"]).arg(file);
+    String::from_utf8(sparsec.output().unwrap().stdout).unwrap()
+}
+
+/// gcc keeps a tile of the result's row in registers where the loop is a part of the kernel, not in a function.
+#[test]
+fn tiles_that_are_unrolled_stay_in_the_kernel() {
+    const PROGRAM: &str = "
+def spmm(double(M,N) A, double(N,K) B) -> (C) { C(i,k) +=! A(i,j) * B(j,k) }
+format spmm { A: csr }
+schedule spmm for c {
+  split(k, k0, k1, 32) reorder(i, k0, j, k1) precompute(A(i,j) * B(j,k), k1, k1, tile) UNROLLED
+  parallelize(i, CPUThread, NoRaces)
+}
+";
+    let text = text_of(&PROGRAM.replace("UNROLLED", "unroll(k1, 32)"));
+    assert!(!text.contains("spmm_loop"), "{text}");
+    let lanes = "parallelize(k1, CPUVector, NoRaces)";
+    let text = text_of(&PROGRAM.replace("UNROLLED", lanes));
+    assert!(text.contains("spmm_loop"), "{text}");
+}
+
+/// Threads clear what is large together where none of them runs a loop, and each by itself what it clears in one.
+#[test]
+fn threads_clear_together_outside_of_loops() {
+    let rows = std::fs::read_to_string("testdata/corpus/hashed_rows.tc").unwrap();
+    let text = text_of(&rows);
+    assert!(text.contains("memset(C_row_places"), "{text}");
+    assert!(!text.contains("sparsec_clear("), "{text}");
+    const CHOICE: &str = "
+def f(double(M,N) A, double(M) x) -> (y) { y(j) +=! A(i,j) * x(i) }
+format f { A: csr }
+schedule f for c {
+  choose { when rows(A) < 100: { parallelize(i, CPUThread, Atomics) } otherwise: { parallelize(i, CPUThread(dynamic), Atomics) } }
+}
+";
+    let text = text_of(CHOICE);
+    assert_eq!(text.matches("sparsec_clear(y_vals").count(), 2, "{text}");
+}
+
+/// Of a device's memory, too, products of extents are asked whether they are numbers.
+#[test]
+fn sizes_on_devices_are_asked() {
+    const PROGRAM: &str = "
+def f(double(M) a, double(N) b, double(K) c) -> (y) { t(i,j,k) = a(i) * b(j) * c(k) y +=! t(i,j,k) }
+schedule f for cuda { parallelize(S0.i, GPUBlock, NoRaces) }
+";
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("all.tc");
+    std::fs::write(&file, PROGRAM).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    sparsec.args(["-W", "no-performance", "--target", "cuda", "--stdout"]);
+    let text = String::from_utf8(sparsec.arg(file).output().unwrap().stdout).unwrap();
+    let asked = "sparsec_times(sparsec_times(M, N), K)";
+    assert!(text.contains(&format!("sparsec_bytes({asked}")), "{text}");
 }
 
 /// Every kernel of `testdata` with every C compiler of this machine, its header with every

@@ -69,7 +69,6 @@ impl Printer<'_> {
     /// one by one, their products are not.
     pub(super) fn number(&self, count: &Expr) -> String {
         if let ExprKind::Binary(op, x, y) = &count.kind
-            && self.dialect == Dialect::C
             && has_product(count)
         {
             if *op == BinaryOp::Mul {
@@ -247,12 +246,12 @@ impl Printer<'_> {
         self.line("}");
     }
 
-    /// Outside of all loops and tests, in a kernel that shares loops out to threads.
+    /// Outside of all loops, in a kernel that shares loops out to threads.
     fn has_idle_threads(&self) -> bool {
         let shared = |stmt: &Stmt| matches!(stmt, Stmt::For { tag, .. } if matches!(tag.run, Run::Threads { .. }));
         self.dialect == Dialect::C
             && self.part == Part::Body
-            && self.indent == 1
+            && self.loops == 0
             && visit::any(&self.kernel.body, &shared)
     }
 
@@ -263,7 +262,7 @@ impl Printer<'_> {
             let from = if zero(start) {
                 name.clone()
             } else {
-                format!("{name} + {}", self.expr(start))
+                format!("{name} + {}", self.compared(start))
             };
             let count = self.expr(count);
             let written = self.watched_range(array, false, &self.expr(start), &count);

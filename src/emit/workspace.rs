@@ -52,7 +52,7 @@ impl Host<'_> {
                 && kernel.array(*array).storage == Storage::Local
                 && !self.is_totals(*array)
             {
-                let count = self.printer.expr(count);
+                let count = self.printer.number(count);
                 let ty = c_type(kernel.array(*array).elem);
                 self.printer
                     .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));

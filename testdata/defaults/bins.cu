@@ -68,7 +68,7 @@ size_t spmv_bins_workspace(int64_t M, int64_t N) {
     (void)M; (void)N;
     size_t bytes = 0;
     bytes += sparsec_bytes(4, sizeof(int64_t));
-    bytes += sparsec_bytes(3 * M + 1, sizeof(int64_t));
+    bytes += sparsec_bytes(sparsec_plus(sparsec_times(3, M), 1), sizeof(int64_t));
     bytes += sparsec_bytes(M, sizeof(int64_t));
     bytes += sparsec_bytes(sparsec_floordiv(3 * M + 2048, 2048), sizeof(int64_t));
     return bytes;
@@ -80,8 +80,10 @@ int spmv_bins_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t 
     (void)N;
     char *room = (char *)workspace;
     int64_t *bin_begins = (int64_t *)sparsec_take(&room, 4, sizeof(int64_t));
-    int64_t *bin_before = (int64_t *)sparsec_take(&room, 3 * M + 1, sizeof(int64_t));
-    SPARSEC_TRY(sparsec_clear(bin_before, 3 * M + 1, sizeof *bin_before, stream));
+    int64_t *bin_before = (int64_t *)sparsec_take(&room, sparsec_plus(sparsec_times(3, M), 1),
+        sizeof(int64_t));
+    SPARSEC_TRY(sparsec_clear(bin_before, sparsec_plus(sparsec_times(3, M), 1),
+        sizeof *bin_before, stream));
     int64_t *bin_list = (int64_t *)sparsec_take(&room, M, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(spmv_bins_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, bin_before));

@@ -215,12 +215,12 @@ static int convert_run(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2
     SPARSEC_TRY(sparsec_launch(convert_kernel2, 1, 1, 1, dim3(1, 1, 1), stream, B_met1_pos, B_met1_crd,
         B_met2_crd, B_met3_crd, B_met4_crd, B_met_vals));
     int64_t *B2_begins =
-        (int64_t *)memory->room(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31,
-        32) + 127, 128) * 128 + 1, sizeof(int64_t));
+        (int64_t *)memory->room(sparsec_plus(sparsec_times(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M +
+        2, 3) + 31, 32) + 127, 128), 128), 1), sizeof(int64_t));
     SPARSEC_TRY(memory->error);
     SPARSEC_TRY(sparsec_clear(B2_begins,
-        sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128 +
-        1, sizeof *B2_begins, stream));
+        sparsec_plus(sparsec_times(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) +
+        31, 32) + 127, 128), 128), 1), sizeof *B2_begins, stream));
     SPARSEC_TRY(sparsec_launch(convert_kernel3,
         sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128), 1, 1,
         dim3(128, 1, 1), stream, M, B_met1_pos, B_met1_crd, B_met2_crd, B2_begins));
@@ -236,7 +236,7 @@ static int convert_run(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2
     int64_t B2_count = counted[0];
     if (2147483647 < B2_count) return SPARSEC_INDEX_OVERFLOW;
     SPARSEC_TRY(memory->resize((void **)&B2_crd, B2_count, sizeof *B2_crd));
-    SPARSEC_TRY(memory->resize((void **)&B_vals, B2_count * 9, sizeof *B_vals));
+    SPARSEC_TRY(memory->resize((void **)&B_vals, sparsec_times(B2_count, 9), sizeof *B_vals));
     SPARSEC_TRY(sparsec_launch(convert_kernel4,
         sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128), 1, 1,
         dim3(128, 1, 1), stream, M, B2_pos, B2_crd, B_vals, B_met1_pos, B_met1_crd, B_met2_crd,

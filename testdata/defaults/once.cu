@@ -57,7 +57,7 @@ size_t galerkin_values_workspace(int64_t M, int64_t K, int64_t N) {
     (void)M; (void)K; (void)N;
     size_t bytes = 0;
     bytes += sparsec_bytes(1, sizeof(bool));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024), N), sizeof(int32_t));
     return bytes;
 }
 
@@ -69,8 +69,9 @@ int galerkin_values_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_po
     char *room = (char *)workspace;
     bool *changed = (bool *)sparsec_take(&room, 1, sizeof(bool));
     int32_t *C_row_places_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_min_int64(M, 1024) * N,
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N),
+        sizeof(int32_t));
+    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_times(sparsec_min_int64(M, 1024), N),
         sizeof *C_row_places_all, stream));
     SPARSEC_TRY(sparsec_clear(changed, 1, sizeof *changed, stream));
     SPARSEC_TRY(sparsec_launch(galerkin_values_kernel1, sparsec_min_int64(M, 1024), 1, 1, dim3(1, 1, 1),
@@ -218,9 +219,9 @@ static __global__ void __launch_bounds__(1, 16) galerkin_kernel2(int64_t M, int6
 size_t galerkin_workspace(int64_t M, int64_t K, int64_t N) {
     (void)M; (void)K; (void)N;
     size_t bytes = 0;
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * N, sizeof(double));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024), N), sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024), N), sizeof(double));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024), N), sizeof(int32_t));
     bytes += sparsec_bytes(sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
     return bytes;
 }
@@ -231,11 +232,13 @@ int galerkin_count_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos
     (void)K; (void)A_vals; (void)P_vals;
     char *room = (char *)workspace;
     int32_t *C_row1_crd_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(double));
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N),
+        sizeof(int32_t));
+    sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N), sizeof(double));
     int32_t *C_row_places_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_min_int64(M, 1024) * N,
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N),
+        sizeof(int32_t));
+    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_times(sparsec_min_int64(M, 1024), N),
         sizeof *C_row_places_all, stream));
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(galerkin_kernel1, sparsec_min_int64(M, 1024), 1, 1, dim3(1, 1, 1),
@@ -253,11 +256,13 @@ int galerkin_fill_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos,
     (void)K;
     char *room = (char *)workspace;
     int32_t *C_row1_crd_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N),
+        sizeof(int32_t));
     double *C_row_vals_all =
-        (double *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(double));
+        (double *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N), sizeof(double));
     int32_t *C_row_places_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), N),
+        sizeof(int32_t));
     if (2147483647 < C2_count) return SPARSEC_INDEX_OVERFLOW;
     SPARSEC_TRY(sparsec_launch(galerkin_kernel2, sparsec_min_int64(M, 1024), 1, 1, dim3(1, 1, 1),
         stream, M, N, A2_pos, A2_crd, A_vals, P2_pos, P2_crd, P_vals, C2_pos, C2_crd, C_vals,

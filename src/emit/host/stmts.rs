@@ -40,7 +40,7 @@ impl Host<'_> {
                 let name = self.printer.array(*array).to_string();
                 let from = match b::as_int(start) {
                     Some(0) => name.clone(),
-                    Some(_) | None => format!("{name} + {}", self.printer.expr(start)),
+                    Some(_) | None => format!("{name} + {}", self.printer.compared(start)),
                 };
                 let count = self.printer.expr(count);
                 self.printer.line(&format!(
@@ -113,7 +113,7 @@ impl Host<'_> {
     fn alloc(&mut self, array: ArrayId, count: &Expr, zeroed: bool) {
         let name = self.printer.array(array).to_string();
         let own = self.kernel.array(array);
-        let count = self.printer.expr(count);
+        let count = self.printer.number(count);
         let ty = c_type(own.elem);
         let is_local = own.storage == Storage::Local && !self.is_totals(array);
         match self.form {

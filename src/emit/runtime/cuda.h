@@ -557,9 +557,18 @@ static inline int sparsec_running_maxima(T *array, int64_t count, int64_t *sums,
 }
 #endif
 
+/* More than any memory has; so is what several arrays of so many bytes have together. */
+#define SPARSEC_NO_SIZE ((size_t)1 << 56)
+
+/* Whether memory may have so many elements: products of extents that no number holds are below zero. */
+static inline bool sparsec_is_size(int64_t count, size_t size) {
+    return count >= 0 && (size_t)count <= SPARSEC_NO_SIZE / size;
+}
+
 /* Bytes of an array in a workspace: arrays begin at multiples of 256. */
 static inline size_t sparsec_bytes(int64_t count, size_t size) {
-    return count > 0 ? ((size_t)count * size + 255) / 256 * 256 : 0;
+    if (!sparsec_is_size(count, size)) return SPARSEC_NO_SIZE;
+    return ((size_t)count * size + 255) / 256 * 256;
 }
 
 /* The next array of a workspace. */
@@ -597,7 +606,7 @@ struct sparsec_memory {
         void *array = NULL;
         if (error) return NULL;
         SPARSEC_WORK_ENDS();
-        if (count == most) error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        if (count == most || !sparsec_is_size(elements, size)) error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
         if (!error) error = sparsec_cuda(cudaMalloc(&array, elements > 0 ? (size_t)elements * size : size));
         if (error) return NULL;
         arrays[count++] = array;

@@ -28,79 +28,7 @@
  *   }
  */
 /* A thread's share of the loop over i. */
-SPARSEC_NOINLINE static void spmm_loop(int64_t share, int64_t shares, int64_t M,
-    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
-    double *SPARSEC_RESTRICT C_vals) {
-    const int64_t i_end = sparsec_share_int32(A2_pos, 0, M, share + 1, shares);
-    for (int64_t i = sparsec_share_int32(A2_pos, 0, M, share, shares); i < i_end; i++) {
-        double sums_vals[4];
-        SPARSEC_UNROLL(4)
-        for (int64_t k = 0; k < 4; k++) {
-            sums_vals[k] = 0.0;
-        }
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            int64_t j = A2_crd[pA2];
-            SPARSEC_UNROLL(4)
-            for (int64_t k = 0; k < 4; k++) {
-                sums_vals[k] += A_vals[pA2] * B_vals[j * 4 + k];
-            }
-        }
-        SPARSEC_UNROLL(4)
-        for (int64_t k = 0; k < 4; k++) {
-            C_vals[i * 4 + k] = sums_vals[k];
-        }
-    }
-}
-
-/* An iteration of the loop over i. */
-static void spmm_loop2(int64_t i, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
-    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
-    const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
-    int64_t k0_full = N / 32;
-    for (int64_t k0 = 0; k0 < k0_full; k0++) {
-        double tile_vals[32];
-        SPARSEC_UNROLL(32)
-        for (int64_t k1 = 0; k1 < 32; k1++) {
-            tile_vals[k1] = 0.0;
-        }
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            int64_t j = A2_crd[pA2];
-            SPARSEC_UNROLL(32)
-            for (int64_t k1 = 0; k1 < 32; k1++) {
-                int64_t k = k0 * 32 + k1;
-                tile_vals[k1] += A_vals[pA2] * B_vals[j * N + k];
-            }
-        }
-        SPARSEC_UNROLL(32)
-        for (int64_t k1 = 0; k1 < 32; k1++) {
-            int64_t k = k0 * 32 + k1;
-            C_vals[i * N + k] = tile_vals[k1];
-        }
-    }
-    if (k0_full * 32 < N) {
-        int64_t k0 = k0_full;
-        double tile_vals[32];
-        for (int64_t k1 = 0; k1 < sparsec_min_int64(32, N - k0 * 32); k1++) {
-            tile_vals[k1] = 0.0;
-        }
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            SPARSEC_NO_JAM();
-            int64_t j = A2_crd[pA2];
-            for (int64_t k1 = 0; k1 < sparsec_min_int64(32, N - k0 * 32); k1++) {
-                int64_t k = k0 * 32 + k1;
-                tile_vals[k1] += A_vals[pA2] * B_vals[j * N + k];
-            }
-        }
-        for (int64_t k1 = 0; k1 < sparsec_min_int64(32, N - k0 * 32); k1++) {
-            int64_t k = k0 * 32 + k1;
-            C_vals[i * N + k] = tile_vals[k1];
-        }
-    }
-}
-
-/* A thread's share of the loop over i. */
-SPARSEC_NOINLINE static void spmm_loop3(int64_t share, int64_t shares, int64_t M, int64_t N,
+SPARSEC_NOINLINE static void spmm_loop(int64_t share, int64_t shares, int64_t M, int64_t N,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
     double *SPARSEC_RESTRICT C_vals) {
@@ -129,7 +57,25 @@ int spmm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT A2
         #pragma omp parallel for schedule(static)
 #endif
         for (int64_t share = 0; share < shares; share++) {
-            spmm_loop(share, shares, M, A2_pos, A2_crd, A_vals, B_vals, C_vals);
+            const int64_t i_end = sparsec_share_int32(A2_pos, 0, M, share + 1, shares);
+            for (int64_t i = sparsec_share_int32(A2_pos, 0, M, share, shares); i < i_end; i++) {
+                double sums_vals[4];
+                SPARSEC_UNROLL(4)
+                for (int64_t k = 0; k < 4; k++) {
+                    sums_vals[k] = 0.0;
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    int64_t j = A2_crd[pA2];
+                    SPARSEC_UNROLL(4)
+                    for (int64_t k = 0; k < 4; k++) {
+                        sums_vals[k] += A_vals[pA2] * B_vals[j * 4 + k];
+                    }
+                }
+                SPARSEC_UNROLL(4)
+                for (int64_t k = 0; k < 4; k++) {
+                    C_vals[i * 4 + k] = sums_vals[k];
+                }
+            }
         }
     } else {
         int64_t longest_row_A = 0;
@@ -142,7 +88,46 @@ int spmm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT A2
             #pragma omp parallel for schedule(dynamic, 16)
 #endif
             for (int64_t i = 0; i < M; i++) {
-                spmm_loop2(i, N, A2_pos, A2_crd, A_vals, B_vals, C_vals);
+                int64_t k0_full = N / 32;
+                for (int64_t k0 = 0; k0 < k0_full; k0++) {
+                    double tile_vals[32];
+                    SPARSEC_UNROLL(32)
+                    for (int64_t k1 = 0; k1 < 32; k1++) {
+                        tile_vals[k1] = 0.0;
+                    }
+                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                        int64_t j = A2_crd[pA2];
+                        SPARSEC_UNROLL(32)
+                        for (int64_t k1 = 0; k1 < 32; k1++) {
+                            int64_t k = k0 * 32 + k1;
+                            tile_vals[k1] += A_vals[pA2] * B_vals[j * N + k];
+                        }
+                    }
+                    SPARSEC_UNROLL(32)
+                    for (int64_t k1 = 0; k1 < 32; k1++) {
+                        int64_t k = k0 * 32 + k1;
+                        C_vals[i * N + k] = tile_vals[k1];
+                    }
+                }
+                if (k0_full * 32 < N) {
+                    int64_t k0 = k0_full;
+                    double tile_vals[32];
+                    for (int64_t k1 = 0; k1 < sparsec_min_int64(32, N - k0 * 32); k1++) {
+                        tile_vals[k1] = 0.0;
+                    }
+                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                        SPARSEC_NO_JAM();
+                        int64_t j = A2_crd[pA2];
+                        for (int64_t k1 = 0; k1 < sparsec_min_int64(32, N - k0 * 32); k1++) {
+                            int64_t k = k0 * 32 + k1;
+                            tile_vals[k1] += A_vals[pA2] * B_vals[j * N + k];
+                        }
+                    }
+                    for (int64_t k1 = 0; k1 < sparsec_min_int64(32, N - k0 * 32); k1++) {
+                        int64_t k = k0 * 32 + k1;
+                        C_vals[i * N + k] = tile_vals[k1];
+                    }
+                }
             }
         } else {
             const int64_t shares = sparsec_thread_count();
@@ -150,7 +135,7 @@ int spmm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT A2
             #pragma omp parallel for schedule(static)
 #endif
             for (int64_t share = 0; share < shares; share++) {
-                spmm_loop3(share, shares, M, N, A2_pos, A2_crd, A_vals, B_vals, C_vals);
+                spmm_loop(share, shares, M, N, A2_pos, A2_crd, A_vals, B_vals, C_vals);
             }
         }
     }

@@ -124,8 +124,9 @@ static void galerkin_loop(int64_t i, int64_t N, const int32_t *SPARSEC_RESTRICT 
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT P2_pos, const int32_t *SPARSEC_RESTRICT P2_crd,
     const double *SPARSEC_RESTRICT P_vals, const int32_t *SPARSEC_RESTRICT C2_pos,
-    int32_t *SPARSEC_RESTRICT C2_crd, double *SPARSEC_RESTRICT C_vals, int32_t *C_row1_crd_all,
-    double *SPARSEC_RESTRICT C_row_vals_all, int32_t *C_row_places_all) {
+    int32_t *SPARSEC_RESTRICT C2_crd, double *SPARSEC_RESTRICT C_vals,
+    int32_t *SPARSEC_RESTRICT C_row1_crd_all, double *SPARSEC_RESTRICT C_row_vals_all,
+    int32_t *SPARSEC_RESTRICT C_row_places_all) {
     int64_t pC2 = C2_pos[i];
     int32_t *SPARSEC_RESTRICT C_row1_crd = C_row1_crd_all + sparsec_thread_index() * N;
     double *SPARSEC_RESTRICT C_row_vals = C_row_vals_all + sparsec_thread_index() * N;

@@ -9,60 +9,6 @@
  *   parallelize(i_o, CPUThread(static), NoRaces)
  *   parallelize(i_i, CPUVector, NoRaces)
  */
-/* A thread's share of the loop over i_o. */
-SPARSEC_NOINLINE static void sliced_spmv_loop(int64_t share, int64_t shares, int64_t M,
-    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A4_crd,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
-    const int64_t i_o_end = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share + 1, shares);
-    for (int64_t i_o = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share, shares);
-            i_o < i_o_end; i_o++) {
-        if (M - i_o * 8 >= 8) {
-#ifdef _OPENMP
-            #pragma omp simd
-#endif
-            for (int64_t i_i = 0; i_i < 8; i_i++) {
-                int64_t i = i_o * 8 + i_i;
-                y_vals[i] = 0.0;
-            }
-            for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t i_i = 0; i_i < 8; i_i++) {
-                    int64_t i = i_o * 8 + i_i;
-                    double sum = 0.0;
-                    int64_t pA4 = pA2 * 8 + i_i;
-                    int64_t j = A4_crd[pA4];
-                    sum += A_vals[pA4] * x_vals[j];
-                    y_vals[i] += sum;
-                }
-            }
-        } else {
-            SPARSEC_UNROLL(8)
-            for (int64_t i_i = 0; i_i < 8; i_i++) {
-                if (i_i < M - i_o * 8) {
-                    int64_t i = i_o * 8 + i_i;
-                    y_vals[i] = 0.0;
-                }
-            }
-            for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
-                SPARSEC_UNROLL(8)
-                for (int64_t i_i = 0; i_i < 8; i_i++) {
-                    if (i_i < M - i_o * 8) {
-                        int64_t i = i_o * 8 + i_i;
-                        double sum = 0.0;
-                        int64_t pA4 = pA2 * 8 + i_i;
-                        int64_t j = A4_crd[pA4];
-                        sum += A_vals[pA4] * x_vals[j];
-                        y_vals[i] += sum;
-                    }
-                }
-            }
-        }
-    }
-}
-
 int sliced_spmv_raw(int64_t M, int64_t N, int64_t A_slots, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const int32_t *SPARSEC_RESTRICT A4_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
@@ -73,7 +19,53 @@ int sliced_spmv_raw(int64_t M, int64_t N, int64_t A_slots, const int32_t *SPARSE
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t share = 0; share < shares; share++) {
-        sliced_spmv_loop(share, shares, M, A2_pos, A4_crd, A_vals, x_vals, y_vals);
+        const int64_t i_o_end = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share + 1, shares);
+        for (int64_t i_o = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share, shares);
+                i_o < i_o_end; i_o++) {
+            if (M - i_o * 8 >= 8) {
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
+                for (int64_t i_i = 0; i_i < 8; i_i++) {
+                    int64_t i = i_o * 8 + i_i;
+                    y_vals[i] = 0.0;
+                }
+                for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
+                    for (int64_t i_i = 0; i_i < 8; i_i++) {
+                        int64_t i = i_o * 8 + i_i;
+                        double sum = 0.0;
+                        int64_t pA4 = pA2 * 8 + i_i;
+                        int64_t j = A4_crd[pA4];
+                        sum += A_vals[pA4] * x_vals[j];
+                        y_vals[i] += sum;
+                    }
+                }
+            } else {
+                SPARSEC_UNROLL(8)
+                for (int64_t i_i = 0; i_i < 8; i_i++) {
+                    if (i_i < M - i_o * 8) {
+                        int64_t i = i_o * 8 + i_i;
+                        y_vals[i] = 0.0;
+                    }
+                }
+                for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
+                    SPARSEC_UNROLL(8)
+                    for (int64_t i_i = 0; i_i < 8; i_i++) {
+                        if (i_i < M - i_o * 8) {
+                            int64_t i = i_o * 8 + i_i;
+                            double sum = 0.0;
+                            int64_t pA4 = pA2 * 8 + i_i;
+                            int64_t j = A4_crd[pA4];
+                            sum += A_vals[pA4] * x_vals[j];
+                            y_vals[i] += sum;
+                        }
+                    }
+                }
+            }
+        }
     }
     return SPARSEC_OK;
 }

@@ -9,7 +9,8 @@
  *   parallelize(i, CPUThread(static), NoRaces)
  */
 /* An iteration of the loop over chunk. */
-static void transpose_loop(int64_t chunk, int64_t N, int64_t B2_parts, int32_t *B2_all_next) {
+static void transpose_loop(int64_t chunk, int64_t N, int64_t B2_parts,
+    int32_t *SPARSEC_RESTRICT B2_all_next) {
     int64_t k_begin = sparsec_floordiv(N * chunk, B2_parts);
     int64_t k_end = sparsec_floordiv(N * (chunk + 1), B2_parts);
     for (int64_t part = 1; part < B2_parts; part++) {
@@ -21,7 +22,7 @@ static void transpose_loop(int64_t chunk, int64_t N, int64_t B2_parts, int32_t *
 
 /* An iteration of the loop over chunk. */
 static void transpose_loop2(int64_t chunk, int64_t N, int64_t B2_parts,
-    const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *B2_all_next) {
+    const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *SPARSEC_RESTRICT B2_all_next) {
     int64_t k_begin = sparsec_floordiv(N * chunk, B2_parts);
     int64_t k_end = sparsec_floordiv(N * (chunk + 1), B2_parts);
     for (int64_t turn = 1; turn < B2_parts; turn++) {

@@ -9,7 +9,7 @@
  */
 /* An iteration of the loop over e0. */
 static void assembly_loop(int64_t e0, int64_t N, int64_t K_threads, double *SPARSEC_RESTRICT K_vals,
-    const double *K_copies) {
+    const double *SPARSEC_RESTRICT K_copies) {
     for (int64_t t = 0; t < K_threads; t++) {
         for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 * N * 3 - e0 * 1024); e1++) {
             K_vals[e0 * 1024 + e1] += K_copies[t * (N * 3 * N * 3) + (e0 * 1024 + e1)];

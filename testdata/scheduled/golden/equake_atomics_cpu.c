@@ -23,51 +23,7 @@
  *   parallelize(S3.i, CPUThread, NoRaces)
  */
 /* An iteration of the loop over i. */
-static void equake_loop(int64_t i, const int32_t *SPARSEC_RESTRICT first_vals,
-    const int32_t *SPARSEC_RESTRICT col_vals, const double *SPARSEC_RESTRICT K_vals,
-    const double *SPARSEC_RESTRICT now_vals, double *SPARSEC_RESTRICT next_vals) {
-    double sums_vals[3];
-    for (int64_t a = 0; a < 3; a++) {
-        sums_vals[a] = 0.0;
-    }
-    for (int64_t e = first_vals[i]; e < first_vals[i + 1]; e++) {
-        SPARSEC_UNROLL(3)
-        for (int64_t aw = 0; aw < 3; aw++) {
-            double sum = 0.0;
-            SPARSEC_UNROLL(3)
-            for (int64_t b = 0; b < 3; b++) {
-                sum += K_vals[(e * 3 + aw) * 3 + b] * now_vals[(int64_t)col_vals[e] * 3 + b];
-            }
-            sums_vals[aw] += sum;
-        }
-    }
-    for (int64_t a = 0; a < 3; a++) {
-        next_vals[i * 3 + a] += sums_vals[a];
-    }
-}
-
-/* An iteration of the loop over i. */
-static void equake_loop2(int64_t i, const int32_t *SPARSEC_RESTRICT first_vals,
-    const int32_t *SPARSEC_RESTRICT col_vals, const double *SPARSEC_RESTRICT K_vals,
-    const double *SPARSEC_RESTRICT now_vals, double *next_vals) {
-    for (int64_t e = (int64_t)first_vals[i] + 1; e < first_vals[i + 1]; e++) {
-        int64_t at_col = col_vals[e];
-        for (int64_t b = 0; b < 3; b++) {
-            double sum = 0.0;
-            SPARSEC_UNROLL(3)
-            for (int64_t a = 0; a < 3; a++) {
-                sum += K_vals[(e * 3 + a) * 3 + b] * now_vals[i * 3 + a];
-            }
-#ifdef _OPENMP
-            #pragma omp atomic
-#endif
-            next_vals[at_col * 3 + b] += sum;
-        }
-    }
-}
-
-/* An iteration of the loop over i. */
-static void equake_loop3(int64_t i, double dt, const double *SPARSEC_RESTRICT now_vals,
+static void equake_loop(int64_t i, double dt, const double *SPARSEC_RESTRICT now_vals,
     const double *SPARSEC_RESTRICT before_vals, const double *SPARSEC_RESTRICT M_vals,
     const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT M23_vals,
     const double *SPARSEC_RESTRICT C23_vals, const double *SPARSEC_RESTRICT V23_vals,
@@ -99,19 +55,49 @@ int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT 
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < R - 1; i++) {
-        equake_loop(i, first_vals, col_vals, K_vals, now_vals, next_vals);
+        double sums_vals[3];
+        for (int64_t a = 0; a < 3; a++) {
+            sums_vals[a] = 0.0;
+        }
+        for (int64_t e = first_vals[i]; e < first_vals[i + 1]; e++) {
+            SPARSEC_UNROLL(3)
+            for (int64_t aw = 0; aw < 3; aw++) {
+                double sum = 0.0;
+                SPARSEC_UNROLL(3)
+                for (int64_t b = 0; b < 3; b++) {
+                    sum += K_vals[(e * 3 + aw) * 3 + b] * now_vals[(int64_t)col_vals[e] * 3 + b];
+                }
+                sums_vals[aw] += sum;
+            }
+        }
+        for (int64_t a = 0; a < 3; a++) {
+            next_vals[i * 3 + a] += sums_vals[a];
+        }
     }
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < R - 1; i++) {
-        equake_loop2(i, first_vals, col_vals, K_vals, now_vals, next_vals);
+        for (int64_t e = (int64_t)first_vals[i] + 1; e < first_vals[i + 1]; e++) {
+            int64_t at_col = col_vals[e];
+            for (int64_t b = 0; b < 3; b++) {
+                double sum = 0.0;
+                SPARSEC_UNROLL(3)
+                for (int64_t a = 0; a < 3; a++) {
+                    sum += K_vals[(e * 3 + a) * 3 + b] * now_vals[i * 3 + a];
+                }
+#ifdef _OPENMP
+                #pragma omp atomic
+#endif
+                next_vals[at_col * 3 + b] += sum;
+            }
+        }
     }
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < N; i++) {
-        equake_loop3(i, dt, now_vals, before_vals, M_vals, C_vals, M23_vals, C23_vals, V23_vals,
+        equake_loop(i, dt, now_vals, before_vals, M_vals, C_vals, M23_vals, C23_vals, V23_vals,
             phi_vals, next_vals, velocity_vals);
     }
     return SPARSEC_OK;

@@ -26,7 +26,7 @@
  */
 /* An iteration of the loop over e0. */
 static void equake_loop(int64_t e0, int64_t N, int64_t next_threads,
-    double *SPARSEC_RESTRICT next_vals, const double *next_copies) {
+    double *SPARSEC_RESTRICT next_vals, const double *SPARSEC_RESTRICT next_copies) {
     for (int64_t t = 0; t < next_threads; t++) {
         for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 - e0 * 1024); e1++) {
             next_vals[e0 * 1024 + e1] += next_copies[t * (N * 3) + (e0 * 1024 + e1)];

@@ -14,7 +14,7 @@
  */
 /* An iteration of the loop over e0. */
 static void histogram_loop(int64_t e0, int64_t L, int64_t C, int64_t B, int64_t hist_threads,
-    float *SPARSEC_RESTRICT hist_vals, const float *hist_copies) {
+    float *SPARSEC_RESTRICT hist_vals, const float *SPARSEC_RESTRICT hist_copies) {
     for (int64_t t = 0; t < hist_threads; t++) {
         for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, L * C * C * B - e0 * 1024); e1++) {
             hist_vals[e0 * 1024 + e1] += hist_copies[t * (L * C * C * B) + (e0 * 1024 + e1)];

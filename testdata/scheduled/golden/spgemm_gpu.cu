@@ -114,12 +114,12 @@ size_t spgemm_workspace(int64_t M, int64_t K, int64_t N, int64_t B2_count) {
     (void)M; (void)K; (void)N; (void)B2_count;
     size_t bytes = 0;
     int64_t C_row_most = sparsec_min_int64(B2_count, N);
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N),
-        sizeof(int32_t));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N),
-        sizeof(double));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024), C_row_most), sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024), C_row_most), sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024),
+        sparsec_min_int64(2 * C_row_most, N)), sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_times(sparsec_min_int64(M, 1024),
+        sparsec_min_int64(2 * C_row_most, N)), sizeof(double));
     bytes += sparsec_bytes(sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
     return bytes;
 }
@@ -131,13 +131,15 @@ int spgemm_count_device(int64_t M, int64_t K, int64_t N, int64_t B2_count, const
     char *room = (char *)workspace;
     int64_t C_row_most = sparsec_min_int64(B2_count, N);
     int32_t *C_row1_crd_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), C_row_most),
+        sizeof(int32_t));
+    sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), C_row_most), sizeof(int32_t));
     int32_t *C_row_table_all =
         (int32_t *)sparsec_take(&room,
-        sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
-    sparsec_take(&room, sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N),
-        sizeof(double));
+        sparsec_times(sparsec_min_int64(M, 1024), sparsec_min_int64(2 * C_row_most, N)),
+        sizeof(int32_t));
+    sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024),
+        sparsec_min_int64(2 * C_row_most, N)), sizeof(double));
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(spgemm_kernel1, sparsec_min_int64(M, 1024), 1, 1, dim3(256, 1, 1),
         stream, M, N, C_row_most, A2_pos, A2_crd, B2_pos, B2_crd, C2_pos, C_row1_crd_all,
@@ -156,15 +158,19 @@ int spgemm_fill_device(int64_t M, int64_t K, int64_t N, int64_t B2_count, const 
     char *room = (char *)workspace;
     int64_t C_row_most = sparsec_min_int64(B2_count, N);
     int32_t *C_row1_crd_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), C_row_most),
+        sizeof(int32_t));
     int32_t *C_row_places_all =
-        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
+        (int32_t *)sparsec_take(&room, sparsec_times(sparsec_min_int64(M, 1024), C_row_most),
+        sizeof(int32_t));
     int32_t *C_row_table_all =
         (int32_t *)sparsec_take(&room,
-        sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
+        sparsec_times(sparsec_min_int64(M, 1024), sparsec_min_int64(2 * C_row_most, N)),
+        sizeof(int32_t));
     double *C_row_vals_all =
         (double *)sparsec_take(&room,
-        sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(double));
+        sparsec_times(sparsec_min_int64(M, 1024), sparsec_min_int64(2 * C_row_most, N)),
+        sizeof(double));
     if (2147483647 < C2_count) return SPARSEC_INDEX_OVERFLOW;
     SPARSEC_TRY(sparsec_launch(spgemm_kernel2, sparsec_min_int64(M, 1024), 1, 1, dim3(256, 1, 1),
         stream, M, N, C_row_most, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd,

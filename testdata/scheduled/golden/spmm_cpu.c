@@ -12,55 +12,6 @@
  *   unroll(k1, 32)
  *   parallelize(i0, CPUThread(static), NoRaces)
  */
-/* An iteration of the loop over i0. */
-static void spmm_loop(int64_t i0, int64_t M, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
-    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
-    const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
-    for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
-        int64_t i = i0 * 32 + i1;
-        int64_t k0_full = K / 32;
-        for (int64_t k0 = 0; k0 < k0_full; k0++) {
-            double tile_vals[32];
-            SPARSEC_UNROLL(32)
-            for (int64_t k1 = 0; k1 < 32; k1++) {
-                tile_vals[k1] = 0.0;
-            }
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                SPARSEC_UNROLL(32)
-                for (int64_t k1 = 0; k1 < 32; k1++) {
-                    int64_t k = k0 * 32 + k1;
-                    tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
-                }
-            }
-            SPARSEC_UNROLL(32)
-            for (int64_t k1 = 0; k1 < 32; k1++) {
-                int64_t k = k0 * 32 + k1;
-                C_vals[i * K + k] = tile_vals[k1];
-            }
-        }
-        if (k0_full * 32 < K) {
-            int64_t k0 = k0_full;
-            double tile_vals[32];
-            for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                tile_vals[k1] = 0.0;
-            }
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                SPARSEC_NO_JAM();
-                int64_t j = A2_crd[pA2];
-                for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                    int64_t k = k0 * 32 + k1;
-                    tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
-                }
-            }
-            for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                int64_t k = k0 * 32 + k1;
-                C_vals[i * K + k] = tile_vals[k1];
-            }
-        }
-    }
-}
-
 int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
@@ -69,7 +20,49 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
-        spmm_loop(i0, M, K, A2_pos, A2_crd, A_vals, B_vals, C_vals);
+        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+            int64_t i = i0 * 32 + i1;
+            int64_t k0_full = K / 32;
+            for (int64_t k0 = 0; k0 < k0_full; k0++) {
+                double tile_vals[32];
+                SPARSEC_UNROLL(32)
+                for (int64_t k1 = 0; k1 < 32; k1++) {
+                    tile_vals[k1] = 0.0;
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    int64_t j = A2_crd[pA2];
+                    SPARSEC_UNROLL(32)
+                    for (int64_t k1 = 0; k1 < 32; k1++) {
+                        int64_t k = k0 * 32 + k1;
+                        tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
+                    }
+                }
+                SPARSEC_UNROLL(32)
+                for (int64_t k1 = 0; k1 < 32; k1++) {
+                    int64_t k = k0 * 32 + k1;
+                    C_vals[i * K + k] = tile_vals[k1];
+                }
+            }
+            if (k0_full * 32 < K) {
+                int64_t k0 = k0_full;
+                double tile_vals[32];
+                for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
+                    tile_vals[k1] = 0.0;
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    SPARSEC_NO_JAM();
+                    int64_t j = A2_crd[pA2];
+                    for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
+                        int64_t k = k0 * 32 + k1;
+                        tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
+                    }
+                }
+                for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
+                    int64_t k = k0 * 32 + k1;
+                    C_vals[i * K + k] = tile_vals[k1];
+                }
+            }
+        }
     }
     return SPARSEC_OK;
 }

@@ -15,66 +15,6 @@
  *   unroll(l1, 32)
  *   parallelize(p0, CPUThread(dynamic, 16), NoRaces)
  */
-/* An iteration of the loop over p0. */
-static void ttm_loop(int64_t p0, int64_t L, int64_t p_begin, int64_t p_end,
-    const int32_t *SPARSEC_RESTRICT B1_pos, const int32_t *SPARSEC_RESTRICT B2_pos,
-    const int32_t *SPARSEC_RESTRICT B3_pos, const int32_t *SPARSEC_RESTRICT B3_crd,
-    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
-    double *SPARSEC_RESTRICT A_vals) {
-    int64_t p1_begin = p_begin + p0 * 64;
-    int64_t p1_end = sparsec_min_int64(p1_begin + 64, p_end);
-    int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_begin + 1);
-    int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_pos[1], p1_end);
-    int64_t pB1_begin = sparsec_max_int64(B1_pos[0], B1_first - 1);
-    int64_t pB1_end = sparsec_min_int64(B1_pos[1], B1_last);
-    for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-        int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], p1_begin);
-        int64_t pB2_end = sparsec_min_int64(B2_pos[pB1 + 1], p1_end);
-        for (int64_t p = pB2_begin; p < pB2_end; p++) {
-            int64_t l0_full = L / 32;
-            for (int64_t l0 = 0; l0 < l0_full; l0++) {
-                double tile_vals[32];
-                SPARSEC_UNROLL(32)
-                for (int64_t l1 = 0; l1 < 32; l1++) {
-                    tile_vals[l1] = 0.0;
-                }
-                for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
-                    int64_t k = B3_crd[pB3];
-                    SPARSEC_UNROLL(32)
-                    for (int64_t l1 = 0; l1 < 32; l1++) {
-                        int64_t l = l0 * 32 + l1;
-                        tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
-                    }
-                }
-                SPARSEC_UNROLL(32)
-                for (int64_t l1 = 0; l1 < 32; l1++) {
-                    int64_t l = l0 * 32 + l1;
-                    A_vals[p * L + l] = tile_vals[l1];
-                }
-            }
-            if (l0_full * 32 < L) {
-                int64_t l0 = l0_full;
-                double tile_vals[32];
-                for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                    tile_vals[l1] = 0.0;
-                }
-                for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
-                    SPARSEC_NO_JAM();
-                    int64_t k = B3_crd[pB3];
-                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                        int64_t l = l0 * 32 + l1;
-                        tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
-                    }
-                }
-                for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                    int64_t l = l0 * 32 + l1;
-                    A_vals[p * L + l] = tile_vals[l1];
-                }
-            }
-        }
-    }
-}
-
 int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
@@ -105,7 +45,58 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     #pragma omp parallel for schedule(dynamic, 16)
 #endif
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 63) / 64; p0++) {
-        ttm_loop(p0, L, p_begin, p_end, B1_pos, B2_pos, B3_pos, B3_crd, B_vals, C_vals, A_vals);
+        int64_t p1_begin = p_begin + p0 * 64;
+        int64_t p1_end = sparsec_min_int64(p1_begin + 64, p_end);
+        int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_begin + 1);
+        int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_pos[1], p1_end);
+        int64_t pB1_begin = sparsec_max_int64(B1_pos[0], B1_first - 1);
+        int64_t pB1_end = sparsec_min_int64(B1_pos[1], B1_last);
+        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+            int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], p1_begin);
+            int64_t pB2_end = sparsec_min_int64(B2_pos[pB1 + 1], p1_end);
+            for (int64_t p = pB2_begin; p < pB2_end; p++) {
+                int64_t l0_full = L / 32;
+                for (int64_t l0 = 0; l0 < l0_full; l0++) {
+                    double tile_vals[32];
+                    SPARSEC_UNROLL(32)
+                    for (int64_t l1 = 0; l1 < 32; l1++) {
+                        tile_vals[l1] = 0.0;
+                    }
+                    for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
+                        int64_t k = B3_crd[pB3];
+                        SPARSEC_UNROLL(32)
+                        for (int64_t l1 = 0; l1 < 32; l1++) {
+                            int64_t l = l0 * 32 + l1;
+                            tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        }
+                    }
+                    SPARSEC_UNROLL(32)
+                    for (int64_t l1 = 0; l1 < 32; l1++) {
+                        int64_t l = l0 * 32 + l1;
+                        A_vals[p * L + l] = tile_vals[l1];
+                    }
+                }
+                if (l0_full * 32 < L) {
+                    int64_t l0 = l0_full;
+                    double tile_vals[32];
+                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                        tile_vals[l1] = 0.0;
+                    }
+                    for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
+                        SPARSEC_NO_JAM();
+                        int64_t k = B3_crd[pB3];
+                        for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                            int64_t l = l0 * 32 + l1;
+                            tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        }
+                    }
+                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                        int64_t l = l0 * 32 + l1;
+                        A_vals[p * L + l] = tile_vals[l1];
+                    }
+                }
+            }
+        }
     }
     *A1_pos_out = A1_pos;
     *A1_crd_out = A1_crd;
