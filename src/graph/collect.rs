@@ -13,7 +13,7 @@ mod rows;
 
 use super::Graph;
 use super::build::{Piece, lhs_first, not_orderable};
-use super::fold::{as_literal, fold};
+use super::fold::{as_literal, fold, is_fill};
 use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
 use super::terms::{index, reads, reduces, replace, root_reduction};
 use crate::diagnostic::Diagnostic;
@@ -70,9 +70,7 @@ impl Graph {
         if !levels.all(|(level, &mode)| level.is_placed() || told(piece.lhs[mode])) {
             return false;
         }
-        let rest = self.without(&piece.rhs, walked);
-        let fill = self.tensor(piece.tensor).fill;
-        as_literal(&rest).is_some_and(|value| value.same_value(fill))
+        is_fill(&self.without(&piece.rhs, walked), self.tensor(piece.tensor))
     }
 
     /// The expression where the operands are absent.

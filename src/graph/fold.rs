@@ -7,7 +7,7 @@
 
 use super::exact::{Exact, exact};
 use crate::operators::constants;
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, Shared, UnaryOp};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, Shared, Tensor, UnaryOp};
 use crate::scalar::{Literal, ScalarType};
 
 /// The literal, if the expression is one, rounded as its type is.
@@ -18,6 +18,13 @@ pub fn as_literal(e: &Expr) -> Option<Literal> {
     } else {
         None
     }
+}
+
+/// Whether storing the value in a tensor would store its fill: as its elements are, rounded or wrapped.
+#[must_use]
+pub fn is_fill(value: &Expr, tensor: &Tensor) -> bool {
+    let stored = |l| constants::converted(l, value.ty, tensor.ty);
+    as_literal(value).is_some_and(|l| stored(l).same_value(tensor.fill))
 }
 
 /// Folds bottom-up after replacing every access for which `absent` gives a value; `reads` says
@@ -68,8 +75,8 @@ pub fn fold(
         ExprKind::Call(func, args) => call(e, *func, args.iter().map(recur).collect()),
         ExprKind::Cast(a) => {
             let a = recur(a);
-            match as_literal(&a).and_then(|l| cast_literal(l, a.ty, e.ty)) {
-                Some(l) => with(ExprKind::Literal(l)),
+            match as_literal(&a) {
+                Some(l) => with(ExprKind::Literal(constants::converted(l, a.ty, e.ty))),
                 None => with(ExprKind::Cast(Shared::new(a))),
             }
         }
@@ -116,50 +123,17 @@ fn literal(like: &Expr, value: Literal) -> Expr {
     }
 }
 
-/// A literal of type `from` as C would convert it, where that is exact or a plain truncation.
-#[expect(clippy::cast_possible_truncation)]
-fn cast_literal(l: Literal, from: ScalarType, ty: ScalarType) -> Option<Literal> {
-    if ty == ScalarType::Bool {
-        return Some(Literal::Bool(!l.is_zero()));
-    }
-    match (l, ty.ends()) {
-        (Literal::Bool(b), _) => Some(Literal::Int(i64::from(b))),
-        (Literal::Int(i), Some(_)) => (0..=127).contains(&i).then_some(l),
-        (Literal::Int(_) | Literal::Float(_), None) => Some(l),
-        (Literal::Float(x), Some((least, most))) => {
-            // Constants are computed in double precision: in narrower types a large one may be
-            // another one. What is beyond 64 bits becomes the nearest number.
-            let small = (0.0..=127.0).contains(&x);
-            let whole = match x as i128 {
-                large if ty == ScalarType::I64 => large.clamp(least, most),
-                whole => whole,
-            };
-            let fits = !x.is_nan() && (least..=most).contains(&whole);
-            let known = fits && (small || from == ScalarType::F64);
-            let whole = i64::try_from(whole).ok();
-            whole.filter(|_| known).map(Literal::Int)
-        }
-    }
-}
-
 fn unary(e: &Expr, op: UnaryOp, a: Expr) -> Expr {
     match (op, as_literal(&a)) {
-        (UnaryOp::Neg, Some(Literal::Int(i))) if negates(i, e.ty) => literal(e, Literal::Int(-i)),
+        // (No number of a float's type is a minus zero that a whole one was.)
         (UnaryOp::Neg, Some(Literal::Int(0))) => literal(e, Literal::Int(0)),
-        (UnaryOp::Neg, Some(Literal::Float(x))) => literal(e, Literal::Float(-x)),
-        (UnaryOp::Not, Some(l)) => literal(e, Literal::Bool(l.is_zero())),
-        (UnaryOp::Neg | UnaryOp::Not, _) => Expr {
+        (UnaryOp::Neg | UnaryOp::Not, Some(l)) => literal(e, constants::unary(op, l, e.ty)),
+        (UnaryOp::Neg | UnaryOp::Not, None) => Expr {
             kind: ExprKind::Unary(op, Shared::new(a)),
             ty: e.ty,
             span: e.span,
         },
     }
-}
-
-/// Whether `-i` is a number of the type, too.
-fn negates(i: i64, ty: ScalarType) -> bool {
-    let holds = |(least, most): (i128, i128)| (least..=most).contains(&-i128::from(i));
-    i != i64::MIN && !ty.is_unsigned() && ty.ends().is_none_or(holds)
 }
 
 fn is(l: Option<Literal>, value: i64) -> bool {
@@ -224,32 +198,31 @@ fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr, reads: &dyn Fn(&Access) -> E
 }
 
 fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Literal> {
-    if let (Literal::Int(x), Literal::Int(y)) = (x, y)
-        && ty == ScalarType::U64
-        && (x < 0 || y < 0)
-    {
-        // Patterns of large numbers.
-        return None;
+    if ty.is_integer() {
+        let undefined = matches!(op, BinaryOp::Div | BinaryOp::Rem) && y.is_zero();
+        return (!undefined).then(|| constants::binary(op, x, y, ty));
     }
-    if let (Literal::Int(x), Literal::Int(y)) = (x, y)
-        && (ty.is_integer() || !matches!(op, BinaryOp::Div | BinaryOp::Rem))
-    {
-        let int = |v: Option<i64>| v.filter(|v| (0..=127).contains(v)).map(Literal::Int);
-        return match op {
-            BinaryOp::Add => int(x.checked_add(y)),
-            BinaryOp::Sub => int(x.checked_sub(y)),
-            BinaryOp::Mul => int(x.checked_mul(y)),
-            BinaryOp::Div => int(x.checked_div(y)),
-            BinaryOp::Rem => int(x.checked_rem(y)),
-            BinaryOp::Eq => Some(Literal::Bool(x == y)),
-            BinaryOp::Ne => Some(Literal::Bool(x != y)),
-            BinaryOp::Lt => Some(Literal::Bool(x < y)),
-            BinaryOp::Le => Some(Literal::Bool(x <= y)),
-            BinaryOp::Gt => Some(Literal::Bool(x > y)),
-            BinaryOp::Ge => Some(Literal::Bool(x >= y)),
-            BinaryOp::And => Some(Literal::Bool(x != 0 && y != 0)),
-            BinaryOp::Or => Some(Literal::Bool(x != 0 || y != 0)),
+    // Small whole numbers stay whole, so that results compare exactly.
+    if let (Literal::Int(x), Literal::Int(y)) = (x, y) {
+        let small = |v: i64| (0..=127).contains(&v).then_some(Literal::Int(v));
+        let whole = match op {
+            BinaryOp::Add => x.checked_add(y).and_then(small),
+            BinaryOp::Sub => x.checked_sub(y).and_then(small),
+            BinaryOp::Mul => x.checked_mul(y).and_then(small),
+            BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::Eq
+            | BinaryOp::Ne
+            | BinaryOp::Lt
+            | BinaryOp::Le
+            | BinaryOp::Gt
+            | BinaryOp::Ge
+            | BinaryOp::And
+            | BinaryOp::Or => None,
         };
+        if whole.is_some() {
+            return whole;
+        }
     }
     let (x, y) = (x.as_f64(), y.as_f64());
     let float = |v: f64| ty.is_float().then_some(Literal::Float(v));
@@ -335,15 +308,14 @@ fn evaluate(func: Func, args: &[Literal], ty: ScalarType) -> Option<Literal> {
     }
     let value = match (func, args) {
         (Func::Mod, [x, _]) if x.is_zero() => Literal::ZERO,
+        (Func::Mod, [_, y]) if y.is_zero() && ty.is_integer() => return None,
         (Func::Fma, [x, y, z]) if x.is_zero() || y.is_zero() => *z,
-        (Func::Mod, _) if !ty.is_float() => return None,
         (_, _) => constants::call(func, args, ty)?,
     };
-    let number = value.as_f64();
-    if ty == ScalarType::U64 && number < 0.0 {
-        // The pattern of a large number.
-        return None;
+    if ty.is_integer() {
+        return Some(value);
     }
+    let number = value.as_f64();
     if number.fract() == 0.0 && number.abs() <= 127.0 {
         Some(Literal::Int(number as i64))
     } else {

@@ -1,7 +1,7 @@
 //! What is left of a statement when some accesses are absent.
 
 use super::access::{AccessId, Table};
-use super::fold::{as_literal, fold};
+use super::fold::{as_literal, fold, is_fill};
 use super::{Assign, Graph, Nest, Stmt};
 use crate::program::ir::{Access, ReduceOp, Tensor, TensorId};
 use crate::scalar::Literal;
@@ -131,10 +131,7 @@ impl Operands<'_> {
                     // A constant that the program wrote is stored where it was
                     // written; only what absence made constant is left out.
                     let made = tensor.is_appended() || as_literal(&assign.rhs).is_none();
-                    if made
-                        && value.same_value(tensor.fill)
-                        && self.droppable.contains(&assign.tensor)
-                    {
+                    if made && is_fill(&rhs, tensor) && self.droppable.contains(&assign.tensor) {
                         return None;
                     }
                 }

@@ -14,7 +14,7 @@ use super::arguments::{Arguments, new_var};
 use super::matching::find_access;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::fold::{as_literal, fold};
+use crate::graph::fold::{as_literal, fold, is_fill};
 use crate::graph::pattern::constant;
 use crate::graph::print::access_text;
 use crate::graph::relation::Pos;
@@ -334,10 +334,7 @@ fn check_cover(
         let left = fold(&rhs, &absent, &is_exact);
         covered &= match nest.op {
             Some(op) => is_neutral(&left, op),
-            None => {
-                let fill = graph.tensor(nest.tensor).fill;
-                as_literal(&left).is_some_and(|l| l.same_value(fill))
-            }
+            None => is_fill(&left, graph.tensor(nest.tensor)),
         };
     }
     if covered {

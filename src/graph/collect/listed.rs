@@ -2,7 +2,7 @@
 //! what reads it would walk, and a sparse result store, all of them.
 
 use super::sorted_by;
-use crate::graph::fold::as_literal;
+use crate::graph::fold::{as_literal, is_fill};
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::terms::root_reduction;
 use crate::graph::{Graph, Nest};
@@ -44,12 +44,10 @@ impl Graph {
         let (level, &mode) = (written.format.levels.last()?, written.format.modes.last()?);
         let (var, ordered) = (nest.lhs[mode], level.ordered);
         let accesses = sparse_accesses(self, &nest.rhs);
-        let rest = as_literal(&self.without(&nest.rhs, &accesses));
-        let is_fill = rest.is_some_and(|value| value.same_value(written.fill));
         let is_row = !level.is_placed()
             && nest.loop_vars().last() == Some(&var)
             && is_read_at(&accesses, workspace, var)
-            && is_fill;
+            && is_fill(&self.without(&nest.rhs, &accesses), written);
         // What is walked alone into what has no order needs none.
         let alone = accesses.len() == 1 && (!ordered || self.collected.contains(&nest.tensor));
         is_row.then_some(!alone)
