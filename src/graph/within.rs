@@ -97,8 +97,9 @@ fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
                 needed |= access.subscripts.iter().any(|s| vars_in(s).contains(&root));
             }
         }
-        for var in vars_in(&part.rhs) {
-            needed |= range_vars(graph, var).contains(&root);
+        // An element that data choose of a result, too, is chosen by a range.
+        for var in vars_in(&part.rhs).iter().chain(&part.lhs) {
+            needed |= range_vars(graph, *var).contains(&root);
         }
     });
     needed || stands_bare(nest, root)
