@@ -34,6 +34,7 @@ use crate::graph::print::{expr_text, var_text};
 use crate::graph::relation::Precompute;
 use crate::graph::terms::{reads, reduces};
 use crate::graph::{Graph, Nest, Relation, equal};
+use crate::operators::constants;
 use crate::program::ir::{
     BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
@@ -411,19 +412,21 @@ fn workspace(
             .find(|name| !taken(name))
             .unwrap_or_default()
     };
+    // A copy has the type of what it copies; what is computed is rounded where the result is.
+    let ty = if matches!(e.kind, ExprKind::Access(_)) {
+        e.ty
+    } else {
+        e.ty.compute()
+    };
     let id = graph.add_tensor(Tensor {
         name,
         span,
         role: Role::Temporary,
-        // A copy has the type of what it copies; what is computed is rounded where the result is.
-        ty: if matches!(e.kind, ExprKind::Access(_)) {
-            e.ty
-        } else {
-            e.ty.compute()
-        },
+        ty,
         format: TensorFormat::dense(dims.len()),
         dims,
-        fill: Literal::ZERO,
+        fill: absent::value(graph, e)
+            .map_or(Literal::ZERO, |fill| constants::converted(fill, e.ty, ty)),
     });
     graph.workspaces.push(id);
     Ok(id)

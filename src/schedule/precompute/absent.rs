@@ -1,20 +1,29 @@
 //! What a workspace must not forget: that an element is absent.
 //!
-//! A workspace holds a zero where the expression that it keeps is absent, and a stored zero is a number like any
-//! other. Of finite numbers, what it is a factor of is zero still; but an absent dividend makes zero of any
+//! A workspace holds what the expression that it keeps is where its operands are absent, most often a zero, and a
+//! stored zero is a number like any other. Of finite numbers, what it is a factor of is zero still; but an absent dividend makes zero of any
 //! divisor, and a stored zero makes NaN of a divisor that is zero.
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::fold::as_literal;
+use crate::graph::fold::{as_literal, fold};
 use crate::graph::order::sparse_accesses;
 use crate::graph::{Graph, Nest};
 use crate::operators::Func;
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, TensorId};
-use crate::scalar::ScalarType;
+use crate::scalar::{Literal, ScalarType};
 
 /// Beside an element of the workspace, so many operands of a dividend are tried as absent and as present.
 const MOST_TRIED: usize = 10;
+
+/// What an expression is where none of its operands stores anything, if that is one value.
+pub(super) fn value(graph: &Graph, e: &Expr) -> Option<Literal> {
+    let absent = |access: &Access| {
+        let tensor = graph.tensor(access.tensor);
+        tensor.is_sparse().then_some(tensor.fill)
+    };
+    as_literal(&fold(e, &absent, &|access| graph.exact(access)))
+}
 
 /// Checks that the nest, which reads a workspace, divides nothing by zero that is absent without the workspace.
 ///
