@@ -245,10 +245,7 @@ impl Operands<'_> {
         else {
             return None;
         };
-        let repeats = match rest.op {
-            Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) => false,
-            Some(ReduceOp::Add | ReduceOp::Mul | ReduceOp::Own(_)) | None => true,
-        };
+        let repeats = !rest.op.is_some_and(ReduceOp::is_idempotent);
         let moves = rest.lhs.contains(&root) || vars_in(&rest.rhs).contains(&root);
         let single = self.single_walk(points, resolved);
         single.filter(|_| !repeats && !moves)

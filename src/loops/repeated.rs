@@ -78,10 +78,7 @@ fn is_same(body: &[Stmt], var: VarId) -> bool {
 
 /// What a single statement sets, and what it reads for it: setting it twice is as setting it once.
 fn setting(body: &[Stmt]) -> Option<(Place, Vec<&Expr>)> {
-    let same = |op: Option<ReduceOp>| match op {
-        None | Some(ReduceOp::Min | ReduceOp::Max) => true,
-        Some(_) => false,
-    };
+    let same = |op: Option<ReduceOp>| op.is_none_or(ReduceOp::is_idempotent);
     let (op, set, read) = match body {
         [Stmt::Assign { var, op, value }] => (op, Place::Var(*var), vec![value]),
         [

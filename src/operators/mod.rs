@@ -86,6 +86,15 @@ impl ReduceOp {
         ReduceOp::Or,
     ];
 
+    /// Whether combining a value twice is as combining it once, of built-in ones: of others nobody says so.
+    #[must_use]
+    pub fn is_idempotent(self) -> bool {
+        match self {
+            ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or => true,
+            ReduceOp::Add | ReduceOp::Mul | ReduceOp::Own(_) => false,
+        }
+    }
+
     /// The value that changes nothing: what a reduction over nothing gives.
     /// For `min` and `max` of integers it is the type's largest or smallest value.
     #[must_use]

@@ -148,10 +148,6 @@ fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
         ExprKind::Cast(a) => Some(converted(of(a)?, a.ty, expr.ty)),
         ExprKind::Reduce { op, body, .. } => {
             let value = of(body)?;
-            let idempotent = matches!(
-                op,
-                ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or
-            );
             let neutral = match op {
                 ReduceOp::Add => value.is_zero(),
                 ReduceOp::Mul => value.is_zero() || value.as_f64() == 1.0,
@@ -159,7 +155,7 @@ fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
                 // Of one value or several, or of none.
                 ReduceOp::Own(own) => own.neutral(body.ty).same_value(value),
             };
-            (idempotent || neutral).then_some(value)
+            (op.is_idempotent() || neutral).then_some(value)
         }
     }
 }
