@@ -1,4 +1,4 @@
-//! Schedules where a program has none, for CPUs (`cpus.rs`) and GPUs (`gpus.rs`). They are scripts
+//! Schedules where a program has none, for CPUs (`cpus.rs`) and GPUs (`gpus/`). They are scripts
 //! like any other, for each statement the best first: whoever tries them keeps the first that is
 //! accepted, prints it (`show --stage schedule`), and a person can paste and edit it.
 

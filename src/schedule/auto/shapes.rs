@@ -289,7 +289,8 @@ impl<'b, 'g> Tiles<'b, 'g> {
     /// How many rows a tile has.
     pub(super) fn row_count(&self, at: usize) -> i64 {
         let most = self.cpu().block_rows;
-        let whole = |extent: i64| [most, 8, 5, 4].into_iter().find(|n| extent % n == 0);
+        let counts = [most, 8, 5, 4].into_iter().filter(|&n| n <= most);
+        let whole = |extent: i64| counts.clone().find(|n| extent % n == 0);
         match self.extent(at) {
             Some(extent) if extent <= most => extent,
             Some(extent) => whole(extent).unwrap_or(most),
@@ -347,7 +348,9 @@ impl<'b, 'g> Tiles<'b, 'g> {
             if access.subscripts.iter().all(is_var));
         let (vars, own) = (product.factors[only].vars, 1 << column);
         let sums = self.among(vars & !own).into_iter();
-        let rows: Option<i64> = sums.map(|at| self.extent(at)).product();
+        let rows = sums
+            .map(|at| self.extent(at))
+            .try_fold(1_i64, |rows, extent| Some(rows.saturating_mul(extent?)));
         let near = rows.is_none_or(|rows| {
             rows.saturating_mul(self.cpu().block_bytes) <= self.cpu().near_bytes
         });

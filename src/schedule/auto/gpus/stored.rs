@@ -130,7 +130,7 @@ impl Writer<'_> {
                     script.extend(cut(gpu.warp_elements * gpu.warps));
                     script.extend([
                         format!("split({own}, {warp}, {part}, {})", gpu.warp_elements),
-                        format!("split({k}, {turn}, {column}, 32)"),
+                        format!("split({k}, {turn}, {column}, {})", gpu.lanes),
                         format!("reorder({block}, {warp}, {turn}, {column}, {part})"),
                     ]);
                     script.extend(self.units(&[
