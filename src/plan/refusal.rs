@@ -33,22 +33,30 @@ impl Refusal {
     ) -> Result<(), Diagnostic> {
         let graph = operands.graph;
         if tag.parallel.is_some() && !counts {
-            let split = "`split` the variable and parallelize the outer part".to_string();
+            let split = match graph.provenance.is_inner_part(var) {
+                true => "parallelize the outer part alone",
+                false => "`split` the variable and parallelize the outer part",
+            };
+            let split = split.to_string();
             let on_gpu = tag.parallel.as_ref().is_some_and(|p| match p.unit {
                 Unit::Gpu(_) => true,
                 Unit::CpuThread(_) | Unit::CpuVector => false,
             });
             let in_parts = on_gpu || graph.provenance.is_inner_part(var);
             let (message, label, help) = match walked {
-                // One that does not count repeats coordinates.
-                [only] => {
+                // One that does not count repeats coordinates, or is merged with what is there anyhow.
+                [only] if !is_unique(operands, *only) => {
                     let access = &operands.table.get(*only).access;
                     let tensor = operands.tensor(access.tensor);
                     let name = &tensor.name;
                     let is_stored = tensor.role == Role::Input;
                     let ordered = tensor.format.levels.iter().all(|level| level.ordered);
+                    let what = match is_stored {
+                        true => "",
+                        false => ", which lists the sums of the loops before it,",
+                    };
                     (
-                        format!("runs of equal coordinates of `{name}` cannot be shared out"),
+                        format!("runs of equal coordinates of `{name}`{what} cannot be shared out"),
                         "where a run ends is known behind it",
                         match ordered {
                             // Parts that begin and end within a run are none of coordinates.
@@ -61,7 +69,17 @@ impl Refusal {
                         },
                     )
                 }
-                _ => (
+                [only] => (
+                    format!(
+                        "a loop over all coordinates that merges `{}` into them cannot be parallel",
+                        operands
+                            .tensor(operands.table.get(*only).access.tensor)
+                            .name
+                    ),
+                    "where each of its iterations finds its element is known behind the one before",
+                    split,
+                ),
+                [] | [_, _, ..] => (
                     "a coiterated loop cannot be parallel".to_string(),
                     "several sparse levels are merged in this loop",
                     split,
@@ -258,4 +276,10 @@ pub fn declared_length(graph: &Graph, temp: TensorId) -> Option<u64> {
     let bytes = length.checked_mul(i64::try_from(tensor.ty.compute().size()).ok()?)?;
     let fits = length > 0 && bytes <= MOST_ON_STACK;
     fits.then(|| length.unsigned_abs())
+}
+
+/// Whether no level of an operand repeats coordinates.
+fn is_unique(operands: Operands, id: AccessId) -> bool {
+    let tensor = operands.tensor(operands.table.get(id).access.tensor);
+    tensor.format.levels.iter().all(|level| level.unique)
 }
