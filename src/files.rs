@@ -25,7 +25,8 @@ impl Staged {
 
 /// Writes a file beside its place, to be moved there once it and all that belongs to it are
 /// complete: who is interrupted leaves the old content or the new, and who reads meanwhile sees
-/// one of them. What is no file, as `/dev/stdout`, is written to: there is nothing to place.
+/// one of them. What is no file, and what standard output or error goes to, as `/dev/stdout`, is written to: there is
+/// nothing to place.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -33,8 +34,13 @@ pub fn stage(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<Option<Staged>> {
+    if let Some(mut stream) = stream(path) {
+        write(&mut stream)?;
+        stream.flush()?;
+        return Ok(None);
+    }
     // A link stays one: what it points to is replaced.
-    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| pointed_to(path));
     let old = std::fs::metadata(&place).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
@@ -69,6 +75,41 @@ pub fn stage(
     Ok(Some(Staged { beside, place }))
 }
 
+/// The stream that goes to this file: opened anew it would be written from its beginning.
+fn stream(path: &Path) -> Option<Box<dyn Write>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let own = std::fs::metadata(path).ok()?;
+        let is = |fd: i32| {
+            let other = std::fs::metadata(format!("/dev/fd/{fd}"));
+            other.is_ok_and(|other| (own.dev(), own.ino()) == (other.dev(), other.ino()))
+        };
+        if is(1) {
+            return Some(Box::new(io::stdout()));
+        }
+        if is(2) {
+            return Some(Box::new(io::stderr()));
+        }
+    }
+    None
+}
+
+/// What a link to nothing points to, through others.
+fn pointed_to(path: &Path) -> PathBuf {
+    const LINKS: usize = 40;
+    let mut place = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(next) = std::fs::read_link(&place) else {
+            break;
+        };
+        place = place
+            .parent()
+            .map_or_else(|| next.clone(), |folder| folder.join(&next));
+    }
+    place
+}
+
 /// Whether [`stage`] will find a place to write to; nothing stays behind, and what is there is as
 /// it was. Pipes and devices are not opened: whoever reads there would find an end.
 ///
@@ -77,6 +118,7 @@ pub fn stage(
 pub fn check(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
         Ok(old) if !old.is_file() && !old.is_dir() => Ok(()),
+        Ok(_) if stream(path).is_some() => Ok(()),
         Ok(_) | Err(_) => stage(path, |_| Ok(())).map(drop),
     }
 }

@@ -594,3 +594,181 @@ fn programs_share_a_folder() {
     left.extend(["second.part.c", "second.part.h", "sparsec.h"]);
     assert_eq!(names(&out), left);
 }
+
+/// A rule that make reads: names with `=` and `%` too, of which it takes `=` for an assignment and `%` for any text.
+#[test]
+fn rules_hold_whatever_files_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::create_dir(folder.path().join("run=1")).unwrap();
+    std::fs::write(folder.path().join("run=1/a%b.tc"), program).unwrap();
+    let args = ["run=1/a%b.tc", "-o", "out=1", "--depfile", "rules.d"];
+    let done = output(folder.path(), &args);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let rules = "is := =\nall: out$(is)1/a_b.c\nout$(is)1/a_b.c out$(is)1/a_b.h:\n\t@echo made; touch $@\ninclude rules.d\n";
+    std::fs::write(folder.path().join("Makefile"), rules).unwrap();
+    let make = || {
+        let made = Command::new("make").current_dir(folder.path()).output();
+        let made = made.unwrap();
+        assert!(made.status.success(), "{made:?}");
+        String::from_utf8(made.stdout).unwrap()
+    };
+    assert!(!make().contains("made"));
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
+    let source = folder.path().join("run=1/a%b.tc");
+    let file = std::fs::File::options().write(true).open(&source).unwrap();
+    file.set_modified(later).unwrap();
+    assert!(make().contains("made"));
+    // One that is gone breaks nothing.
+    std::fs::remove_file(&source).unwrap();
+    make();
+}
+
+#[test]
+fn names_that_make_cannot_read_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    for name in ["a;b.tc", "a\nb.tc"] {
+        std::fs::write(folder.path().join(name), program).unwrap();
+        let done = output(folder.path(), &[name, "-o", "gen", "--depfile", "rules.d"]);
+        assert_eq!(done.status.code(), Some(2), "{done:?}");
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(
+            said.contains("make has no way to write this name"),
+            "{said}"
+        );
+        assert!(!folder.path().join("rules.d").exists());
+        let done = output(folder.path(), &[name, "-o", "gen"]);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+    }
+}
+
+/// A shell opens the file behind `/dev/stdout` at its end; opened again it would be written from its beginning.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_goes_to_standard_output_stands_behind_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    std::fs::write(folder.path().join("log"), "before\n").unwrap();
+    let log = std::fs::File::options()
+        .append(true)
+        .open(folder.path().join("log"));
+    let mut command = sparsec(
+        folder.path(),
+        &["k.tc", "-o", "gen", "--depfile", "/dev/stdout"],
+    );
+    assert!(command.stdout(log.unwrap()).status().unwrap().success());
+    let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(text.starts_with("before\ngen/k.c gen/k.h"), "{text}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_nothing_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    std::os::unix::fs::symlink("rules.d", folder.path().join("link")).unwrap();
+    let done = output(folder.path(), &["k.tc", "-o", "gen", "--depfile", "link"]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(folder.path().join("link").is_symlink());
+    assert!(folder.path().join("rules.d").is_file());
+}
+
+/// The makefile's smoke test looks for headers by name, and a shell leaves hidden ones out.
+#[test]
+fn hidden_programs_have_files_that_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join(".tc"), program).unwrap();
+    let done = output(folder.path(), &[".tc", "-o", "gen"]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(names(&folder.path().join("gen")).contains(&"_tc.c".to_string()));
+}
+
+/// A pipe can be read once, and several stages ask for the program and its formats.
+#[test]
+#[cfg(unix)]
+fn programs_and_formats_come_from_pipes() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\n";
+    let format = "format f { A: csr }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    let data = ["A=random:1:0.1", "x=ones", "--size", "M=9", "--size", "N=9"];
+    let piped = |args: &[&str], text: &str| {
+        let mut command = sparsec(folder.path(), &[args, &data].concat());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let done = piped(&["run", "/dev/stdin"], program);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let bench = [
+        "bench",
+        "k.tc",
+        "--formats",
+        "/dev/stdin",
+        "--rounds",
+        "1",
+        "--csv",
+    ];
+    let done = piped(&bench, format);
+    let text = String::from_utf8(done.stdout.clone()).unwrap();
+    // Of 81 elements these are stored.
+    let stored: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split(',').nth(4))
+        .collect();
+    assert_eq!(stored, ["8", "8"], "{text}{done:?}");
+    let done = piped(
+        &["run", "k.tc", "--formats", "/dev/stdin"],
+        "format f { A: csr ",
+    );
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+}
+
+#[test]
+fn a_file_of_formats_has_no_functions() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    std::fs::write(
+        folder.path().join("z.tc"),
+        program.replace("def f", "def z"),
+    )
+    .unwrap();
+    let done = output(folder.path(), &["k.tc", "--formats", "z.tc", "--stdout"]);
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+    assert!(
+        String::from_utf8(done.stderr)
+            .unwrap()
+            .contains("`z` is a function")
+    );
+}
+
+#[test]
+fn a_schedule_of_another_function_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\ndef g(double(N) x) -> (y) { y(i) = x(i) }\n\
+        schedule f for c named fast { split(i, i0, i1, 4) }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    let done = output(
+        folder.path(),
+        &["k.tc", "--def", "g", "--schedule", "fast", "--stdout"],
+    );
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains("compile that with `--def f`"), "{said}");
+    for args in [
+        ["k.tc", "--schedule", "fast", "--stdout"].as_slice(),
+        &["k.tc", "--def", "f", "--schedule", "fast", "--stdout"],
+    ] {
+        assert_eq!(output(folder.path(), args).status.code(), Some(0));
+    }
+}

@@ -3,8 +3,8 @@
 use super::args::{CheckArgs, CompileCommand};
 use super::places::{self, Place};
 use super::{Reporter, neighbours, no_command, request, tuned};
-use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::{self, Failure, Source, argument, write};
 use crate::emit::{self, Unit};
 use crate::files;
@@ -21,8 +21,8 @@ pub(super) fn stem(source: &Source) -> String {
             let text: String = (stem.chars())
                 .map(|c| if kept(c) { c } else { '_' })
                 .collect();
-            // Compilers and `rm` take it for an option.
-            match text.strip_prefix('-') {
+            // Compilers and `rm` take it for an option, a shell's `*` leaves it out.
+            match text.strip_prefix(['-', '.']) {
                 Some(rest) => format!("_{rest}"),
                 None => text,
             }
@@ -40,6 +40,19 @@ fn written_twice(names: &[String]) -> Option<&String> {
             .into_iter()
             .find(|other| other.eq_ignore_ascii_case(name))
     })
+}
+
+/// The refusal of a name that no rule of make may have.
+fn untold(name: &Path, sources: &mut Sources) -> Failure {
+    let span = argument(sources, "--depfile", &name.display().to_string());
+    Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        "make has no way to write this name in a rule",
+        "with `;`, the end of a line, or what is no UTF-8",
+    )
+    .with_help("give the file another name")
+    .into()
 }
 
 pub(super) fn compile(args: &CompileCommand) -> u8 {
@@ -111,8 +124,17 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
     {
         return reporter.fail(&failure);
     }
-    let rule = write::depfile(outputs, &compiled.inputs);
-    let rule = args.depfile.as_deref().map(|path| (path, rule.as_str()));
+    let rule = match args.depfile {
+        Some(_) => write::depfile(outputs, &compiled.inputs),
+        None => Ok(String::new()),
+    };
+    let rule = match &rule {
+        Ok(rule) => args.depfile.as_deref().map(|path| (path, rule.as_str())),
+        Err(name) => {
+            let refusal = untold(name, &mut reporter.sources);
+            return reporter.fail(&refusal);
+        }
+    };
     if args.stdout {
         return printed(&emit::kernel_text(&unit, target), rule, &mut reporter);
     }

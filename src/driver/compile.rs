@@ -21,6 +21,7 @@ use crate::syntax::{self, ast, taco};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 
 /// What to compile.
 #[derive(Clone, Debug)]
@@ -189,7 +190,9 @@ fn program_of(
     let mut files = vec![parsed];
     if let Some(path) = &request.formats {
         let (file, text) = read(sources, path, inputs)?;
-        files.push(syntax::parse(file, &text)?);
+        let parsed = syntax::parse(file, &text)?;
+        only_formats(&parsed)?;
+        files.push(parsed);
     }
     let options = program::Options {
         def: request.def.clone(),
@@ -197,6 +200,31 @@ fn program_of(
         index_bits: request.index_bits,
     };
     Ok((files, options))
+}
+
+/// What `--formats` names declares no functions: a program that is named by mistake would add its kernels.
+fn only_formats(file: &ast::File) -> Result<(), Failure> {
+    for item in &file.items {
+        match item {
+            ast::Item::Def(def) => {
+                return Err(Diagnostic::error(
+                    codes::COMMAND_LINE,
+                    def.name.span,
+                    format!("`{}` is a function", def.name.name),
+                    "`--formats` names a file of format declarations",
+                )
+                .with_help(
+                    "name the program's file first, and that of its formats behind `--formats`",
+                )
+                .into());
+            }
+            ast::Item::FormatDecl(_)
+            | ast::Item::FormatUse(_)
+            | ast::Item::Operator(_)
+            | ast::Item::Schedule(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// The diagnostic of a `-D` that no schedule asks for.
@@ -361,9 +389,24 @@ pub fn read(
     path: &Path,
     inputs: &mut Vec<PathBuf>,
 ) -> Result<(FileId, String), Failure> {
-    let text = source(sources, path, std::fs::read(path))?;
+    let text = source(sources, path, content(path))?;
     inputs.push(path.to_path_buf());
     Ok(text)
+}
+
+/// What a file holds, or a pipe, which can be read once: several stages ask for the same text.
+fn content(path: &Path) -> std::io::Result<Vec<u8>> {
+    static PIPES: Mutex<BTreeMap<PathBuf, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    if std::fs::metadata(path).is_ok_and(|found| found.is_file() || found.is_dir()) {
+        return std::fs::read(path);
+    }
+    let mut known = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(content) = known.get(path) {
+        return Ok(content.clone());
+    }
+    let content = std::fs::read(path)?;
+    known.insert(path.to_path_buf(), content.clone());
+    Ok(content)
 }
 
 /// A source file of this content.

@@ -92,22 +92,46 @@ pub fn unified(from: &str, to: &str, old: &str, new: &str) -> String {
 }
 
 /// A make rule: the outputs depend on the inputs. Inputs get empty rules of their own,
-/// so that one that was deleted does not break make.
-#[must_use]
-pub fn depfile(outputs: &[PathBuf], inputs: &[PathBuf]) -> String {
-    let escape = |path: &PathBuf| {
-        path.display()
-            .to_string()
-            .replace('$', "$$")
-            .replace(' ', "\\ ")
-            .replace('#', "\\#")
-            .replace(':', "\\:")
+/// so that one that was deleted does not break make. A name with `=` stands there by a variable: make would take the
+/// rule for an assignment.
+///
+/// # Errors
+/// A name that make cannot be told.
+pub fn depfile(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<String, PathBuf> {
+    let all = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|path| for_make(path))
+            .collect::<Result<_, _>>()
     };
-    let outs: Vec<String> = outputs.iter().map(escape).collect();
-    let ins: Vec<String> = inputs.iter().map(escape).collect();
-    let mut out = format!("{}: {}\n", outs.join(" "), ins.join(" "));
-    for input in ins {
-        out += &format!("{input}:\n");
+    let (outs, ins): (Vec<String>, Vec<String>) = (all(outputs)?, all(inputs)?);
+    // Of a target a percent sign would stand for anything.
+    let target = |name: &String| name.replace('%', "\\%");
+    let targets: Vec<String> = outs.iter().map(target).collect();
+    let mut out = format!("{}: {}\n", targets.join(" "), ins.join(" "));
+    for input in &ins {
+        out += &format!("{}:\n", target(input));
     }
-    out
+    if out.contains(EQUALS) {
+        out.insert_str(0, "sparsec_equals := =\n");
+    }
+    Ok(out)
+}
+
+/// What stands for `=` in names of a rule.
+const EQUALS: &str = "$(sparsec_equals)";
+
+/// A name in a rule of make.
+fn for_make(path: &Path) -> Result<String, PathBuf> {
+    let name = path
+        .to_str()
+        .filter(|name| !name.contains([';', '\n', '\r']));
+    let Some(name) = name else {
+        return Err(path.to_path_buf());
+    };
+    let name = name
+        .replace('$', "$$")
+        .replace(' ', "\\ ")
+        .replace('#', "\\#");
+    Ok(name.replace(':', "\\:").replace('=', EQUALS))
 }
