@@ -352,3 +352,74 @@ fn long_rows_are_summed_in_lanes() {
         assert_eq!(set["verified"], true);
     }
 }
+
+/// Operations of a program on generated data.
+fn operations(program: &str, data: &[&str]) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.tc");
+    std::fs::write(&file, program).unwrap();
+    let args = [
+        &[file.to_str().unwrap(), "--rounds", "1", "--no-schedule"],
+        data,
+    ]
+    .concat();
+    report(&args)["data"][0]["operations"].as_f64().unwrap()
+}
+
+/// What a result is combined with is an operation, and loops have as many iterations as data say.
+#[test]
+fn operations_are_counted_as_they_are_done() {
+    let axpy = "def axpy(double a, double(N) x, double(N) y) -> (y) { y(i) += a * x(i) }";
+    let data = ["a=2", "x=ones", "y=ones", "--size", "N=1000"];
+    assert_eq!(operations(axpy, &data), 2000.0);
+    let largest = "def f(double(N) x, double(N) y) -> (y) { y(i) max= x(i) }";
+    assert_eq!(operations(largest, &data[1..]), 1000.0);
+    // Rows of 1, 2, .. elements.
+    let triangle = "def f(double(N,N) A) -> (y) { y(i) +=! A(i,j) where j in 0:i+1 }";
+    let data = ["A=ones", "--size", "N=100"];
+    assert_eq!(operations(triangle, &data), 5050.0);
+    // The starts of 37 rows and behind them, the last of which is 93.
+    let rows = "def f(int(R) pos, double(Z) v, double(Z) x) -> (y) { y(i) +=! v(p) * x(p) where i in 0:R-1, p in pos(i):pos(i+1) }";
+    let data = [
+        "pos=testdata/data/index/starts.mtx",
+        "v=ones",
+        "x=ones",
+        "--size",
+        "Z=93",
+    ];
+    assert_eq!(operations(rows, &data), 186.0);
+}
+
+/// JSON has no numbers that are none; a report with such a norm is read again.
+#[test]
+fn results_without_a_norm_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let [data, before] = ["nan.mtx", "before.json"].map(|name| folder.path().join(name));
+    let text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n";
+    std::fs::write(&data, text).unwrap();
+    let a = format!("A={}", data.display());
+    let args = ["testdata/spmv.tc", &a, "x=ones", "--rounds", "2"];
+    let output = bench(&[args.as_slice(), &["--json"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    std::fs::write(&before, &output.stdout).unwrap();
+    let compare = ["--compare", before.to_str().unwrap()];
+    let output = bench(&[args.as_slice(), &compare].concat());
+    let said = stderr(&output);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    assert!(!said.contains("E0609"), "{said}");
+}
+
+/// What data break is said with the file and line that say so, as by `run`.
+#[test]
+fn a_subscript_outside_is_told_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let [program, data] = ["g.tc", "idx.mtx"].map(|name| folder.path().join(name));
+    let text = "def g(int32(R) idx, double(N) x) -> (y) { y(i) = x(idx(i)) where i in 0:R }\n";
+    std::fs::write(&program, text).unwrap();
+    let text = "%%MatrixMarket matrix array integer general\n3 1\n0\n1\n900\n";
+    std::fs::write(&data, text).unwrap();
+    let idx = format!("idx={}", data.display());
+    let output = bench(&[program.to_str().unwrap(), &idx, "x=ones", "--size", "N=4"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("idx.mtx:5"), "{}", stderr(&output));
+}

@@ -241,12 +241,14 @@ pub fn measure(
     let mut compared = Vec::new();
     let mut made = 0;
     for row in rows {
+        let named = |failure| run::named(failure, function, bound);
         if let Some(checked) = &row.built.checked {
-            Calls::new(checked, 0, &arguments).call(&mut arguments, function, 1)?;
+            let checking = Calls::new(checked, 0, &arguments).call(&mut arguments, function, 1);
+            checking.map_err(named)?;
         }
         let mut calls = Calls::new(&row.built.library, 0, &arguments);
         row.built.library.set_threads(row.threads);
-        calls.call(&mut arguments, function, 1)?;
+        calls.call(&mut arguments, function, 1).map_err(named)?;
         let results = calls.results(&arguments, function)?;
         made = results.values().map(count::bytes).sum();
         agreement.add(&row.built.name, results, settings.verify)?;

@@ -167,6 +167,10 @@ impl Library {
         // of the C runtime.
         let library =
             unsafe { libloading::Library::new(path) }.map_err(|e| not_loaded(sources, &e))?;
+        // A compiler of another language (`CC=g++`) calls functions otherwise.
+        let first = format!("sparsec_{}_0", Entry::Whole.word());
+        // SAFETY: nothing is called.
+        unsafe { library.get::<Call>(first.as_bytes()) }.map_err(|e| not_loaded(sources, &e))?;
         Ok(Library {
             library: std::mem::ManuallyDrop::new(library),
             _folder: None,

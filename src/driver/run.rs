@@ -53,8 +53,8 @@ pub fn run(
     let mut taken = Vec::new();
     let mut first = None;
     let keeps = kernel.keeping.is_some();
-    let warm_up = u32::from(rounds.is_some());
-    for round in 0..warm_up + rounds.unwrap_or(1) {
+    let warm_up = u64::from(rounds.is_some());
+    for round in 0..warm_up + u64::from(rounds.unwrap_or(1)) {
         let called = calls.call(&mut arguments, function, 1);
         let one = called.map_err(|failure| named(failure, function, bound))?;
         if round >= warm_up {
@@ -82,7 +82,7 @@ pub fn run(
 const MOST_LOOKED_AT: usize = 1 << 20;
 
 /// A kernel says that a subscript from data lies outside, the judge says which one.
-fn named(failure: Failure, function: &Function, bound: &Bound) -> Failure {
+pub(super) fn named(failure: Failure, function: &Function, bound: &Bound) -> Failure {
     let stored = |tensor: &data::Tensor| match tensor {
         data::Tensor::Dense(dense) => dense.values.len(),
         data::Tensor::Sparse(coo) => coo.values.len(),

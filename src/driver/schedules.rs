@@ -48,8 +48,15 @@ impl Schedules {
                     .filter(|s| s.name.as_ref().is_some_and(|n| n.name == *name) && fits(s))
                     .map(|s| (*s).clone())
                     .collect();
-                if !named.is_empty() {
+                let is_compiled = |s: &ast::Schedule| {
+                    let def = s.def.as_ref();
+                    def.is_some_and(|def| program.functions.iter().any(|f| f.name == def.name))
+                };
+                if named.iter().any(is_compiled) {
                     return Ok(Schedules::OfProgram(named));
+                }
+                if let Some(def) = named.iter().find_map(|s| s.def.as_ref()) {
+                    return Err(of_another(name, &def.name, sources));
                 }
                 if let Some(short) = name.strip_prefix(builtin::PREFIX) {
                     let (of, one) = carried(short, name, request.target, sources)?;
@@ -59,7 +66,8 @@ impl Schedules {
                     return Ok(Schedules::Builtin(of, one, commands));
                 }
                 let path = Path::new(name);
-                let is_file = path.is_file() || path.extension().is_some_and(|e| e == "sched");
+                let is_there = path.exists() && !path.is_dir();
+                let is_file = is_there || path.extension().is_some_and(|e| e == "sched");
                 if !is_file {
                     return Err(no_schedule(name, &all, sources));
                 }
@@ -244,6 +252,16 @@ fn no_schedule(name: &str, all: &[&ast::Schedule], sources: &mut Sources) -> Fai
     )
     .with_help(help)
     .into()
+}
+
+/// The program's only schedules of this name are of functions that are not compiled.
+fn of_another(name: &str, def: &str, sources: &mut Sources) -> Failure {
+    let span = argument(sources, "--schedule", name);
+    let text = format!("the schedule `{name}` is of another function");
+    let help = format!("it is of `{def}`: compile that with `--def {def}`");
+    Diagnostic::error(codes::NO_SCHEDULE, span, text, "of none that is compiled")
+        .with_help(help)
+        .into()
 }
 
 /// Commands alone do not say whose they are.

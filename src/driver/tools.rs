@@ -215,7 +215,11 @@ pub(super) fn not_loaded(sources: &mut Sources, error: &libloading::Error) -> Fa
         Diagnostic::error(
             codes::COMPILER_FAILED,
             span,
-            format!("cannot load the compiled kernel: {error}"),
+            // The folder's name is another one each time.
+            format!(
+                "cannot load the compiled kernel: {}",
+                without_folder(&error.to_string())
+            ),
             "it stands in this folder",
         )
         .with_help(
@@ -223,4 +227,10 @@ pub(super) fn not_loaded(sources: &mut Sources, error: &libloading::Error) -> Fa
              allowed to be executed",
         ),
     )
+}
+
+/// What the loader says of a library, from the file's name on.
+fn without_folder(said: &str) -> &str {
+    said.find(super::build::LIBRARY)
+        .map_or(said, |at| &said[at..])
 }

@@ -111,6 +111,15 @@ fn compilers_that_fail_are_quoted() {
             &["error[E0704]: cannot load the compiled kernel", "(see CC)"],
         ),
         (
+            // Functions have other names in C++.
+            RUN,
+            &[("CC", "g++")],
+            &[
+                "error[E0704]: cannot load the compiled kernel: kernels.so",
+                "(see CC)",
+            ],
+        ),
+        (
             RUN_CUDA,
             &[("CXX", "sh @/wordy")],
             &["error[E0704]: the C++ compiler failed:", "no licence"],

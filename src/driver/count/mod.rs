@@ -1,17 +1,18 @@
 //! Counted work: operations and bytes, for GFLOP/s and GB/s.
 //!
-//! Operations are those of each statement's right side (and of its reduction), once
+//! Operations are those of each statement's right side (and of its reduction, or of what it is combined with), once
 //! for each iteration; a statement with sparse operands iterates over the stored elements
 //! of the largest one, times the extents of the variables that this one does not have. Of a product of
 //! several sparse operands that is what is expected if their elements lie anywhere: of all coordinates
 //! the part that each of them stores.
 //! Bytes are those of every input and result array, once.
 
+mod ranges;
+
+use self::ranges::extent;
 use super::bind::Bound;
 use crate::data::Packed;
-use crate::program::ir::{
-    Access, BinaryOp, Bound as RangeBound, Expr, ExprKind, Function, Statement, TensorId, VarId,
-};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Function, Statement, TensorId, VarId};
 use std::collections::BTreeMap;
 
 /// Operations of one run.
@@ -24,7 +25,10 @@ pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId
             0 | 1 => walked(function, bound, stored, stmt),
             _ => expected(function, bound, stored, (stmt, &factors)),
         };
-        iterations * f64::from(arithmetic(&stmt.rhs))
+        // Sums that start over count each term; what is combined with the element does, too, where nothing is summed.
+        let is_summed = matches!(stmt.rhs.kind, ExprKind::Reduce { .. });
+        let combined = u32::from(stmt.op.is_some() && !is_summed);
+        iterations * f64::from(arithmetic(&stmt.rhs) + combined)
     };
     function.stmts.iter().map(of).sum()
 }
@@ -47,17 +51,6 @@ fn sparse_factors<'e>(function: &Function, e: &'e Expr, found: &mut Vec<&'e Acce
             sparse_factors(function, part, found);
         }
     }
-}
-
-/// How many values a variable has.
-#[expect(clippy::cast_precision_loss)]
-fn extent(function: &Function, bound: &Bound, var: VarId) -> f64 {
-    let range = &function.var(var).range;
-    if let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&range.lo, &range.hi) {
-        let (lo, hi) = (bound.eval(lo).unwrap_or(0), bound.eval(hi).unwrap_or(0));
-        return hi.saturating_sub(lo).max(0) as f64;
-    }
-    1.0
 }
 
 /// Iterations in which all factors are there, if each stores its part of all coordinates.
