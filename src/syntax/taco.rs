@@ -199,6 +199,7 @@ impl Translator<'_> {
             return;
         };
         let span = whole(file, text);
+        let ty = own_name(ty);
         if crate::scalar::ScalarType::from_name(ty).is_none() {
             self.errors.push(bad(
                 span,
@@ -461,4 +462,20 @@ fn assemble(
         }));
     }
     File { items }
+}
+
+/// The language's name of a type that TACO calls otherwise.
+fn own_name(ty: &str) -> &str {
+    match ty {
+        "char" => "int8",
+        "short" => "int16",
+        "longlong" => "int64",
+        "uchar" => "uint8",
+        "ushort" => "uint16",
+        "uint" => "uint32",
+        "ulong" | "ulonglong" => "uint64",
+        "complexfloat" => "complex64",
+        "complexdouble" => "complex128",
+        other => other,
+    }
 }

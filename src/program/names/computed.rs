@@ -52,6 +52,19 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// What an element is that is not assigned: nothing in a new tensor, what it was in a parameter.
+    fn otherwise(&self, assign: &ast::Assign) -> String {
+        let name = &assign.tensor.name;
+        let id = self.tensor(name);
+        if !id.is_some_and(|id| self.draft.tensor(id).is_declared) {
+            return "0".to_string();
+        }
+        let subscripts: Vec<String> = (assign.subscripts.iter())
+            .map(|e| text::expr(e, 0))
+            .collect();
+        format!("{name}({})", subscripts.join(","))
+    }
+
     /// The assignment to all elements where a size or parameter is added to the variable.
     fn shifted(
         &self,
@@ -78,7 +91,8 @@ impl Resolver<'_, '_> {
         let mut given: Vec<String> = assign.ranges.drain(..).map(|r| text::range(&r)).collect();
         given.push(format!("{name} in 0:{extent} + {plus}"));
         let rhs = text::expr(&assign.rhs, 2);
-        assign.rhs.kind = ExprKind::Name(format!("{name} >= {plus} ? {rhs} : 0"));
+        let other = self.otherwise(&assign);
+        assign.rhs.kind = ExprKind::Name(format!("{name} >= {plus} ? {rhs} : {other}"));
         Some(format!(
             "{} where {}",
             text::assign(&assign),
@@ -86,7 +100,7 @@ impl Resolver<'_, '_> {
         ))
     }
 
-    /// The assignment to all elements, of which those that no value of the variable comes to are 0.
+    /// The assignment to all elements, of which those that no value of the variable comes to are 0, or as they were.
     fn gathered(&self, name: &str, strided: &Strided, mut assign: ast::Assign) -> Option<String> {
         let extent = self.extent_of(&strided.of, &assign.rhs)?;
         let (times, plus) = (strided.times, strided.plus);
@@ -122,7 +136,8 @@ impl Resolver<'_, '_> {
         let mut given: Vec<String> = assign.ranges.drain(..).map(|r| text::range(&r)).collect();
         given.push(format!("{name} in 0:{end}"));
         let rhs = text::expr(&assign.rhs, 2);
-        assign.rhs.kind = ExprKind::Name(format!("{condition} ? {rhs} : 0"));
+        let other = self.otherwise(&assign);
+        assign.rhs.kind = ExprKind::Name(format!("{condition} ? {rhs} : {other}"));
         Some(format!(
             "{} where {}",
             text::assign(&assign),
@@ -130,7 +145,8 @@ impl Resolver<'_, '_> {
         ))
     }
 
-    /// The assignment of a repeated variable to all elements, of which those off the diagonal are 0.
+    /// The assignment of a repeated variable to all elements, of which those off the diagonal are 0, or as they
+    /// were.
     pub(super) fn whole(&self, assign: &ast::Assign) -> String {
         let general = "write all elements, of which those off the diagonal are 0".to_string();
         let mut seen: Vec<String> = Vec::new();
@@ -164,7 +180,8 @@ impl Resolver<'_, '_> {
             return general;
         }
         let rhs = text::expr(&assign.rhs, 2);
-        all.rhs.kind = ExprKind::Name(format!("{} ? {rhs} : 0", same.join(" && ")));
+        let other = self.otherwise(&all);
+        all.rhs.kind = ExprKind::Name(format!("{} ? {rhs} : {other}", same.join(" && ")));
         all.ranges.clear();
         format!(
             "write all elements, as in `{} where {}`",
