@@ -30,7 +30,7 @@ use crate::graph::order::sparse_accesses;
 use crate::graph::relation::{By, Divide, Partition, Pos};
 use crate::graph::{Graph, Relation};
 use crate::level::ArrayRole;
-use crate::program::ir::{Access, VarId};
+use crate::program::ir::{Access, Role, VarId};
 use crate::syntax::ast::{Expr, ExprKind, Ident};
 use std::rc::Rc;
 
@@ -228,16 +228,31 @@ fn rows_of(graph: &Graph, row: VarId, arguments: &Arguments) -> Result<Access, D
         has_rows(graph.tensor(access.tensor), access, row)
             && !graph.collected.contains(&access.tensor)
     };
-    let mut found = None;
+    // A copy in another order has rows, too, but nobody knows them before it is made.
+    let is_copied = |access: &Access| {
+        let tensor = graph.tensor(access.tensor);
+        let first = &access.subscripts[tensor.format.modes[0]];
+        let has_rows = tensor.role == Role::Temporary && tensor.format.levels.len() > 1;
+        has_rows && first.as_var() == Some(row)
+    };
+    let (mut found, mut copy) = (None, None);
     graph.visit_nests(&mut |nest| {
         let own = sparse_accesses(graph, &nest.rhs);
-        found = found
-            .take()
-            .or_else(|| own.iter().find(|a| is_row(a)).cloned());
+        let one = |is: &dyn Fn(&Access) -> bool| own.iter().find(|a| is(a)).cloned();
+        found = found.take().or_else(|| one(&is_row));
+        copy = copy.take().or_else(|| one(&is_copied));
     });
-    match found {
-        Some(access) => Ok(access),
-        None => refuse(
+    match (found, copy) {
+        (Some(access), _) => Ok(access),
+        (None, Some(copy)) => refuse(
+            format!(
+                "the rows of `{name}` are those of `{}`, which is made here",
+                graph.tensor(copy.tensor).name
+            ),
+            "store the operand in the order of the loops, so that its rows are there before; `rows` gives equally \
+             many iterations",
+        ),
+        (None, None) => refuse(
             format!("no operand stores rows of `{name}`"),
             "it takes an operand with a compressed level below a dense one over this variable, as csr \
              has; `rows` gives equally many iterations",
