@@ -157,9 +157,10 @@ impl Naturals {
         })
     }
 
-    /// Whether a number has fewer bits than would be needed to wrap. Sums and products that programs write may.
+    /// Whether neither a number nor what it is made of has as many bits as would be needed to wrap. Sums and products
+    /// that programs write may.
     fn fits(e: &Expr) -> bool {
-        bits(e) < i64::BITS
+        !e.any(|part| bits(part) >= i64::BITS)
     }
 
     /// A minimum or maximum without operands that do not matter, if it has any.
@@ -200,7 +201,8 @@ impl Naturals {
     }
 }
 
-/// Of how many bits a number is at most. What counts is no larger than a split factor may be.
+/// Of how many bits a number is at most. Variables and positions are taken for what arrays have, no larger than a split
+/// factor may be.
 fn bits(e: &Expr) -> u32 {
     const COUNT: u32 = 47;
     match &e.kind {
@@ -209,6 +211,7 @@ fn bits(e: &Expr) -> u32 {
         }
         ExprKind::Var(_) | ExprKind::Place(_) | ExprKind::Locate(..) => COUNT,
         ExprKind::Load { .. } | ExprKind::Call(..) => i64::BITS,
+        ExprKind::Cast(a) if !(a.ty.is_integer() || a.ty == ScalarType::Bool) => i64::BITS,
         ExprKind::Cast(a) => match a.ty.size() {
             1 => 8,
             2 => 16,
@@ -221,8 +224,7 @@ fn bits(e: &Expr) -> u32 {
             BinaryOp::Add | BinaryOp::Sub => bits(a).max(bits(b)) + 1,
             BinaryOp::Mul => bits(a) + bits(b),
             BinaryOp::Min | BinaryOp::Max => bits(a).max(bits(b)),
-            BinaryOp::Div | BinaryOp::FloorDiv => bits(a),
-            BinaryOp::Rem => bits(a).min(bits(b)),
+            BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem => bits(a),
             BinaryOp::Eq
             | BinaryOp::Ne
             | BinaryOp::Lt
