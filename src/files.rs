@@ -40,7 +40,10 @@ pub fn stage(
         return Ok(None);
     }
     // A link stays one: what it points to is replaced.
-    let place = std::fs::canonicalize(path).unwrap_or_else(|_| pointed_to(path));
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| {
+        let last = links(path).last();
+        last.unwrap_or_else(|| path.to_path_buf())
+    });
     let old = std::fs::metadata(&place).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
@@ -75,39 +78,41 @@ pub fn stage(
     Ok(Some(Staged { beside, place }))
 }
 
-/// The stream that goes to this file: opened anew it would be written from its beginning.
+/// The stream that a name of the system's stands for, as `/dev/stdout`, or a link to one: opened anew the file behind it
+/// would be written from its beginning.
+#[cfg(unix)]
 fn stream(path: &Path) -> Option<Box<dyn Write>> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let own = std::fs::metadata(path).ok()?;
-        let is = |fd: i32| {
-            let other = std::fs::metadata(format!("/dev/fd/{fd}"));
-            other.is_ok_and(|other| (own.dev(), own.ino()) == (other.dev(), other.ino()))
-        };
-        if is(1) {
-            return Some(Box::new(io::stdout()));
-        }
-        if is(2) {
-            return Some(Box::new(io::stderr()));
-        }
+    use std::os::unix::fs::MetadataExt;
+    let is_system = |place: &PathBuf| place.starts_with("/dev") || place.starts_with("/proc");
+    links(path).find(is_system)?;
+    let own = std::fs::metadata(path).ok()?;
+    let is = |fd: i32| {
+        let other = std::fs::metadata(format!("/dev/fd/{fd}"));
+        other.is_ok_and(|other| (own.dev(), own.ino()) == (other.dev(), other.ino()))
+    };
+    if is(1) {
+        return Some(Box::new(io::stdout()));
     }
+    is(2).then(|| Box::new(io::stderr()) as Box<dyn Write>)
+}
+
+#[cfg(not(unix))]
+fn stream(_: &Path) -> Option<Box<dyn Write>> {
     None
 }
 
-/// What a link to nothing points to, through others.
-fn pointed_to(path: &Path) -> PathBuf {
-    const LINKS: usize = 40;
-    let mut place = path.to_path_buf();
-    for _ in 0..LINKS {
-        let Ok(next) = std::fs::read_link(&place) else {
-            break;
-        };
-        place = place
-            .parent()
-            .map_or_else(|| next.clone(), |folder| folder.join(&next));
-    }
-    place
+/// A path, and what it points to as a link, through others.
+fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
+    const MOST: usize = 40;
+    let next = |place: &PathBuf| {
+        let next = std::fs::read_link(place).ok()?;
+        Some(
+            place
+                .parent()
+                .map_or_else(|| next.clone(), |folder| folder.join(&next)),
+        )
+    };
+    std::iter::successors(Some(path.to_path_buf()), next).take(MOST)
 }
 
 /// Whether [`stage`] will find a place to write to; nothing stays behind, and what is there is as

@@ -374,6 +374,10 @@ fn operations_are_counted_as_they_are_done() {
     assert_eq!(operations(axpy, &data), 2000.0);
     let largest = "def f(double(N) x, double(N) y) -> (y) { y(i) max= x(i) }";
     assert_eq!(operations(largest, &data[1..]), 1000.0);
+    // The sum is of another type than what it is added to.
+    let converted = "def f(double(N,N) A, float(N) y) -> (y) { y(i) += A(i,j) }";
+    let data = ["A=ones", "y=ones", "--size", "N=10"];
+    assert_eq!(operations(converted, &data), 100.0);
     // Rows of 1, 2, .. elements.
     let triangle = "def f(double(N,N) A) -> (y) { y(i) +=! A(i,j) where j in 0:i+1 }";
     let data = ["A=ones", "--size", "N=100"];

@@ -628,7 +628,9 @@ fn rules_hold_whatever_files_are_called() {
 fn names_that_make_cannot_read_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
-    for name in ["a;b.tc", "a\nb.tc"] {
+    for name in [
+        "a;b.tc", "a\nb.tc", "a|b.tc", "a[1].tc", "f(x).tc", "a\\b.tc",
+    ] {
         std::fs::write(folder.path().join(name), program).unwrap();
         let done = output(folder.path(), &[name, "-o", "gen", "--depfile", "rules.d"]);
         assert_eq!(done.status.code(), Some(2), "{done:?}");
@@ -731,6 +733,7 @@ fn programs_and_formats_come_from_pipes() {
         "format f { A: csr ",
     );
     assert_eq!(done.status.code(), Some(2), "{done:?}");
+    assert!(String::from_utf8(done.stderr).unwrap().contains("E0101"));
 }
 
 #[test]

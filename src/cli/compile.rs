@@ -49,7 +49,7 @@ fn untold(name: &Path, sources: &mut Sources) -> Failure {
         codes::COMMAND_LINE,
         span,
         "make has no way to write this name in a rule",
-        "with `;`, the end of a line, or what is no UTF-8",
+        "with one of `; | [ * ? ( ) \\`, a tab, the end of a line, or what is no UTF-8",
     )
     .with_help("give the file another name")
     .into()

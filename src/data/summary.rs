@@ -34,8 +34,8 @@ pub fn summarize(tensor: &Tensor) -> Summary {
 
 /// The root of the sum of all squares, which may be farther from one than numbers go.
 fn norm<I: Iterator<Item = num_complex::Complex<f64>>>(all: impl Fn() -> I) -> f64 {
-    let part = |sum: f64, x: f64| if x.is_nan() { x } else { sum.max(x) };
-    let largest = all().flat_map(|x| [x.re.abs(), x.im.abs()]).fold(0.0, part);
+    let parts = all().flat_map(|x| [x.re.abs(), x.im.abs()]);
+    let largest = parts.fold(0.0, f64::max);
     let plain = 1e-100..1e100;
     let by = if largest == 0.0 || !largest.is_finite() || plain.contains(&largest) {
         1.0

@@ -397,7 +397,9 @@ pub fn read(
 /// What a file holds, or a pipe, which can be read once: several stages ask for the same text.
 fn content(path: &Path) -> std::io::Result<Vec<u8>> {
     static PIPES: Mutex<BTreeMap<PathBuf, Vec<u8>>> = Mutex::new(BTreeMap::new());
-    if std::fs::metadata(path).is_ok_and(|found| found.is_file() || found.is_dir()) {
+    let is_kept = std::fs::metadata(path).is_ok_and(|found| found.is_file() || found.is_dir());
+    // (Some systems open `/dev/stdin` where the last reader stopped, a file's too.)
+    if is_kept && !path.starts_with("/dev") {
         return std::fs::read(path);
     }
     let mut known = PIPES.lock().unwrap_or_else(PoisonError::into_inner);

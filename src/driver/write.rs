@@ -123,9 +123,9 @@ const EQUALS: &str = "$(sparsec_equals)";
 
 /// A name in a rule of make.
 fn for_make(path: &Path) -> Result<String, PathBuf> {
-    let name = path
-        .to_str()
-        .filter(|name| !name.contains([';', '\n', '\r']));
+    // Ends of rules, other words, patterns of names, members of archives, and what stands before these.
+    const TAKEN_APART: [char; 11] = [';', '|', '\n', '\r', '\t', '[', '*', '?', '(', ')', '\\'];
+    let name = path.to_str().filter(|name| !name.contains(TAKEN_APART));
     let Some(name) = name else {
         return Err(path.to_path_buf());
     };

@@ -26,7 +26,11 @@ pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId
             _ => expected(function, bound, stored, (stmt, &factors)),
         };
         // Sums that start over count each term; what is combined with the element does, too, where nothing is summed.
-        let is_summed = matches!(stmt.rhs.kind, ExprKind::Reduce { .. });
+        let mut value = &stmt.rhs;
+        while let ExprKind::Cast(inner) = &value.kind {
+            value = inner;
+        }
+        let is_summed = matches!(value.kind, ExprKind::Reduce { .. });
         let combined = u32::from(stmt.op.is_some() && !is_summed);
         iterations * f64::from(arithmetic(&stmt.rhs) + combined)
     };

@@ -9,8 +9,8 @@ use crate::program::ir::{Access, Bound as RangeBound, Expr, ExprKind, Function, 
 use crate::scalar::Literal;
 use std::collections::BTreeMap;
 
-/// Of ranges more often than this, some are looked at.
-const MOST_LOOKED_AT: i64 = 1 << 17;
+/// No more ranges than this are looked at, of which there may be one for each element: some of many stand for all.
+const MOST_LOOKED_AT: i64 = 1 << 16;
 
 /// How many values a variable has; on average, if its range depends on others.
 #[expect(clippy::cast_precision_loss)]
@@ -21,14 +21,13 @@ pub fn extent(function: &Function, bound: &Bound, var: VarId) -> f64 {
     if around.is_empty() {
         return ranges.length(var, &BTreeMap::new()).unwrap_or(1) as f64;
     }
-    let rows = ranges.length(around[0], &BTreeMap::new()).unwrap_or(0);
     let mut sum = Sum {
         var,
-        step: rows / MOST_LOOKED_AT + 1,
         total: 0.0,
         count: 0.0,
     };
-    match ranges.add(&around, &mut BTreeMap::new(), &mut sum) {
+    let looked_at = ranges.add(&around, MOST_LOOKED_AT, &mut BTreeMap::new(), &mut sum);
+    match looked_at {
         Some(()) if sum.count > 0.0 => sum.total / sum.count,
         Some(()) | None => 1.0,
     }
@@ -39,10 +38,9 @@ struct Ranges<'a> {
     bound: &'a Bound,
 }
 
-/// The extents of a variable so far, of which each `step`th of the outermost variable around is looked at.
+/// The extents of a variable so far.
 struct Sum {
     var: VarId,
-    step: i64,
     total: f64,
     count: f64,
 }
@@ -64,21 +62,26 @@ impl Ranges<'_> {
         }
     }
 
-    /// Adds up the extents under all values of the variables around that are not fixed yet.
+    /// Adds up the extents under values of the variables around that are not fixed yet: `most`, spread over all.
     #[expect(clippy::cast_precision_loss)]
-    fn add(&self, around: &[VarId], at: &mut BTreeMap<VarId, i64>, sum: &mut Sum) -> Option<()> {
+    fn add(
+        &self,
+        around: &[VarId],
+        most: i64,
+        at: &mut BTreeMap<VarId, i64>,
+        sum: &mut Sum,
+    ) -> Option<()> {
         let Some((&var, inner)) = around.split_first() else {
             sum.total += self.length(sum.var, at)? as f64;
             sum.count += 1.0;
             return Some(());
         };
-        let lo = self.end(var, false, at)?;
-        let step = if at.is_empty() { sum.step } else { 1 };
-        let mut value = lo;
-        for _ in 0..(self.length(var, at)? + step - 1) / step {
-            at.insert(var, value);
-            self.add(inner, at, sum)?;
-            value += step;
+        let (lo, length) = (self.end(var, false, at)?, self.length(var, at)?);
+        let step = length / most.max(1) + 1;
+        let rounds = length / step + i64::from(length % step > 0);
+        for round in 0..rounds {
+            at.insert(var, lo.checked_add(round * step)?);
+            self.add(inner, most / rounds, at, sum)?;
         }
         at.remove(&var);
         Some(())
