@@ -128,15 +128,18 @@ impl Resolver<'_, '_> {
         } else {
             format!("{extent} * {times}")
         };
+        let other = self.otherwise(&assign);
         let end = match (times, plus) {
             (1, _) => format!("{extent} + {plus}"),
+            (_, _) if plus + 1 == times => whole,
+            // A parameter may have no element behind the last one that is assigned.
+            (_, _) if other != "0" => format!("({extent} - 1) * {times} + {}", plus + 1),
             (_, 0) => whole,
             (_, _) => format!("{whole} + {plus}"),
         };
         let mut given: Vec<String> = assign.ranges.drain(..).map(|r| text::range(&r)).collect();
         given.push(format!("{name} in 0:{end}"));
         let rhs = text::expr(&assign.rhs, 2);
-        let other = self.otherwise(&assign);
         assign.rhs.kind = ExprKind::Name(format!("{condition} ? {rhs} : {other}"));
         Some(format!(
             "{} where {}",
