@@ -1,8 +1,8 @@
 //! What a workspace must not forget: that an element is absent.
 //!
 //! A workspace holds what the expression that it keeps is where its operands are absent, most often a zero, and a
-//! stored zero is a number like any other. Of finite numbers, what it is a factor of is zero still; but an absent dividend makes zero of any
-//! divisor, and a stored zero makes NaN of a divisor that is zero.
+//! stored zero is a number like any other. Of finite numbers, what it is a factor of is zero still; but an absent
+//! dividend makes zero of any divisor, and a stored zero makes NaN of a divisor that is zero.
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
