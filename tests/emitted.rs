@@ -152,7 +152,9 @@ fn text_of(program: &str) -> String {
     std::fs::write(&file, program).unwrap();
     let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
     sparsec.args(["-W", "no-performance", "--stdout"]).arg(file);
-    String::from_utf8(sparsec.output().unwrap().stdout).unwrap()
+    let output = sparsec.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// gcc keeps a tile of the result's row in registers where the loop is a part of the kernel, not in a function.

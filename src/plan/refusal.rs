@@ -51,12 +51,8 @@ impl Refusal {
                     let name = &tensor.name;
                     let is_stored = tensor.role == Role::Input;
                     let ordered = tensor.format.levels.iter().all(|level| level.ordered);
-                    let what = match is_stored {
-                        true => "",
-                        false => ", which lists the sums of the loops before it,",
-                    };
                     (
-                        format!("runs of equal coordinates of `{name}`{what} cannot be shared out"),
+                        format!("runs of equal coordinates of `{name}` cannot be shared out"),
                         "where a run ends is known behind it",
                         match ordered {
                             // Parts that begin and end within a run are none of coordinates.
