@@ -10,7 +10,7 @@ use super::order::{self, choose, is_concordant, sparse_accesses};
 use super::rearranged::Rearranged;
 use super::terms::{binary, flatten, push_factors, reads, reduces, root_reduction};
 use super::versions::Versions;
-use super::{Graph, Loop, Nest, Whole};
+use super::{Graph, Loop, Nest};
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::diagnostic::{Diagnosed, Diagnostic};
 use crate::program::ir::{
@@ -34,11 +34,11 @@ impl Graph {
     ///
     /// # Errors
     /// A statement that no order of loops computes.
-    pub fn build_whole(function: &Rc<Function>, whole: &[(usize, Whole)]) -> Diagnosed<Graph> {
+    pub fn build_whole(function: &Rc<Function>, whole: &[usize]) -> Diagnosed<Graph> {
         Graph::built(function, whole.to_vec())
     }
 
-    fn built(function: &Rc<Function>, whole: Vec<(usize, Whole)>) -> Diagnosed<Graph> {
+    fn built(function: &Rc<Function>, whole: Vec<usize>) -> Diagnosed<Graph> {
         let rearranged = super::blocks::as_stored(function);
         let is_rearranged = rearranged.is_some();
         let (stored, results) =

@@ -11,11 +11,11 @@ mod operands;
 pub(super) mod remarks;
 mod rows;
 
+use super::Graph;
 use super::build::{Piece, lhs_first, not_orderable};
 use super::fold::{as_literal, fold, is_fill};
 use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
 use super::terms::{index, reads, reduces, replace, root_reduction};
-use super::{Graph, Whole};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{TensorFormat, builtin};
@@ -29,9 +29,6 @@ impl Graph {
     /// Whether the loops of a sparse result, in an order in which it can be appended, find all
     /// operands: by walking them, or by search where others say which elements are asked for.
     pub(super) fn is_in_order(&self, piece: &Piece, vars: &[VarId]) -> bool {
-        if self.whole.contains(&(piece.stmt, Whole::Collected)) && piece.root_reduction() {
-            return false;
-        }
         let simple = piece.root_reduction() || reduces(&piece.rhs).is_empty();
         let order = match simple {
             true => choose(self, piece.tensor, &piece.lhs, &piece.rhs, vars),

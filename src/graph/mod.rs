@@ -53,22 +53,13 @@ pub use crate::units::{Race, Unit};
 use relation::Values;
 use std::rc::Rc;
 
-/// How a statement's sums come into a sparse result that no workspace collects row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whole {
-    /// In order, if loops come to its elements so, and otherwise collected.
-    AsItComes,
-    /// Collected: other loops are asked for than those that come to it in order.
-    Collected,
-}
-
 /// The iteration graph of one function.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The function as the program stage gave it.
     pub function: Rc<Function>,
     /// The statements whose sparse results no workspace collects row by row: a schedule is such that none can.
-    pub whole: Vec<(usize, Whole)>,
+    pub whole: Vec<usize>,
     /// Workspaces that sums read have a place for each coordinate: a schedule is such that none can be a list.
     pub arrays: bool,
     /// The function's tensors, then the workspaces that the graph added.

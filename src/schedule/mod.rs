@@ -40,7 +40,7 @@ pub mod unroll;
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
-use crate::graph::{Graph, Whole};
+use crate::graph::Graph;
 use crate::program::ir::Function;
 use crate::program::spelling::nearest;
 use crate::syntax::ast::{Arg, Command, Ident};
@@ -71,21 +71,18 @@ pub fn scheduled(
         Ok(graph) => return Ok(graph),
         Err(refused) => refused,
     };
-    let mut whole: Vec<(usize, Whole)> = Vec::new();
+    let mut whole: Vec<usize> = Vec::new();
     while refused.is_of_order(commands) {
         let (mut further, mut told) = (None, None);
-        let left = |stmt: &usize| !whole.iter().any(|(own, _)| own == stmt);
-        let left = (0..function.stmts.len()).filter(left);
-        let ways = left.flat_map(|stmt| [(stmt, Whole::AsItComes), (stmt, Whole::Collected)]);
-        for way in ways {
-            let tried = [&whole[..], &[way]].concat();
+        for stmt in (0..function.stmts.len()).filter(|stmt| !whole.contains(stmt)) {
+            let tried = [&whole[..], &[stmt]].concat();
             let Ok(graph) = Graph::build_whole(function, &tried) else {
                 continue;
             };
             match applied(graph, commands, settings) {
                 Ok(graph) => return Ok(graph),
                 Err(later) if later.at > refused.at => {
-                    further = Some((way, later));
+                    further = Some((stmt, later));
                     break;
                 }
                 // What the loops themselves do not allow says more than a workspace that nobody asked for.
@@ -95,11 +92,11 @@ pub fn scheduled(
                 Err(_) => {}
             }
         }
-        let Some((way, later)) = further else {
+        let Some((stmt, later)) = further else {
             refused = told.unwrap_or(refused);
             break;
         };
-        whole.push(way);
+        whole.push(stmt);
         refused = later;
     }
     Err(refused.errors)

@@ -44,7 +44,7 @@ impl Graph {
     /// outer levels (Gustavson's order; 000, chapter 7). Operands that they cannot walk can be sorted.
     pub(super) fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<ByRows> {
         root_reduction(&piece.rhs, piece.op)?;
-        if self.whole.iter().any(|(stmt, _)| *stmt == piece.stmt) {
+        if self.whole.contains(&piece.stmt) {
             return None;
         }
         let format = &self.tensor(piece.tensor).format;
