@@ -290,7 +290,8 @@ pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
         let name = if alone {
             format!("case{at}")
         } else {
-            format!("case{}_{}", at - case.function, kernel.name)
+            // Of a program whose first functions stand in another batch the number is a large one.
+            format!("case{}_{}", at.wrapping_sub(case.function), kernel.name)
         };
         kernel.called(&name)
     };
