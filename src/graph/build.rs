@@ -247,15 +247,7 @@ impl Graph {
         if let ExprKind::Reduce { vars, .. } = &sum.kind {
             inside.extend(vars);
         }
-        let mut at = 0;
-        while at < inside.len() {
-            for outer in order::range_vars(self, inside[at]) {
-                if !inside.contains(&outer) {
-                    inside.push(outer);
-                }
-            }
-            at += 1;
-        }
+        let inside = order::with_range_vars(self, inside);
         let left = lhs.iter().copied();
         left.filter(|v| inside.contains(v)).collect()
     }

@@ -221,6 +221,27 @@ pub fn range_vars(graph: &Graph, var: VarId) -> Vec<VarId> {
     range.reads().flat_map(vars_in).collect()
 }
 
+/// The variables, and those that the bounds of any of them depend on, each once.
+#[must_use]
+pub fn with_range_vars(graph: &Graph, mut vars: Vec<VarId>) -> Vec<VarId> {
+    let mut at = 0;
+    while at < vars.len() {
+        for outer in range_vars(graph, vars[at]) {
+            if !vars.contains(&outer) {
+                vars.push(outer);
+            }
+        }
+        at += 1;
+    }
+    vars
+}
+
+/// All that the bounds of `var` depend on: what they read, and what those variables' own bounds do.
+#[must_use]
+pub fn all_range_vars(graph: &Graph, var: VarId) -> Vec<VarId> {
+    with_range_vars(graph, range_vars(graph, var))
+}
+
 fn has_cycle(edges: &BTreeSet<Edge>) -> bool {
     let nodes: BTreeSet<VarId> = edges.iter().flat_map(|&(a, b)| [a, b]).collect();
     let nodes: Vec<VarId> = nodes.into_iter().collect();

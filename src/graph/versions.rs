@@ -8,7 +8,7 @@
 use super::Graph;
 use super::build::Piece;
 use super::collect::sorted_by;
-use super::order::{range_vars, sparse_accesses};
+use super::order::{all_range_vars, range_vars, sparse_accesses};
 use super::terms::{binary, converted_sum, index, rename_expr, renew, replace};
 use crate::diagnostic::Span;
 use crate::operators::Func;
@@ -245,20 +245,7 @@ fn inside(graph: &Graph, stmt: &Statement, result: &Tensor, whole: &[VarId]) -> 
         at.map_or(var, |at| whole[at])
     };
     // What a range reads may be there only where the variables are inside that it depends on.
-    let depth = |var: VarId| {
-        let mut outer = range_vars(graph, var);
-        let mut at = 0;
-        while at < outer.len() {
-            let more = range_vars(graph, outer[at]);
-            outer.extend(
-                more.into_iter()
-                    .filter(|v| !outer.contains(v))
-                    .collect::<Vec<_>>(),
-            );
-            at += 1;
-        }
-        outer.len()
-    };
+    let depth = |var: VarId| all_range_vars(graph, var).len();
     let mut modes: Vec<usize> = (0..stmt.lhs.len()).collect();
     modes.sort_by_key(|&mode| depth(stmt.lhs[mode]));
     let mut tests = Vec::new();

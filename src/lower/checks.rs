@@ -13,7 +13,7 @@ use crate::graph::access::is_checked;
 use crate::graph::blocks::read_blocks;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::diagonals::read_diagonals;
-use crate::graph::order::{choose, range_vars, vars_in};
+use crate::graph::order::{choose, vars_in, with_range_vars};
 use crate::graph::terms::{index, reduces, rename_expr};
 use crate::graph::{Guard, Loop, Nest, equal};
 use crate::loops::build as b;
@@ -122,16 +122,7 @@ impl Lowerer<'_> {
     /// checks in turn.
     fn check(&self, stmt: usize, bad: &Expr, flag: &mut Option<ir::VarId>) -> Lower<Vec<ir::Stmt>> {
         let statement = &self.graph.function.stmts[stmt];
-        let mut needed = vars_in(bad);
-        let mut at = 0;
-        while at < needed.len() {
-            for outer in range_vars(self.graph, needed[at]) {
-                if !needed.contains(&outer) {
-                    needed.push(outer);
-                }
-            }
-            at += 1;
-        }
+        let needed = with_range_vars(self.graph, vars_in(bad));
         // After `join` a range may name variables of the statement it was joined with.
         let own = statement.vars.iter().filter(|v| needed.contains(v));
         let joined = needed.iter().filter(|v| !statement.vars.contains(v));

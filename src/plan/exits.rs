@@ -8,12 +8,12 @@
 
 use super::{Inside, Loop, Node, Over, Then};
 use crate::graph::known::Known;
-use crate::graph::order::range_vars;
+use crate::graph::order::all_range_vars;
 use crate::graph::relation::{Relation, Values};
 use crate::graph::{Graph, Tag, Unit};
 use crate::program::ir::VarId;
 use crate::units::{GpuLevel, GpuUnit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The most values of a bounded variable in the tile that the loops around leave.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl Finder<'_> {
         if Known::after(graph, &place.loops).has_range(root) {
             return None;
         }
-        let needed = needed(graph, root);
+        let needed = all_range_vars(graph, root);
         let tells = |v: VarId| graph.provenance.roots(v).iter().any(|r| needed.contains(r));
         let told: Vec<VarId> = place.loops.iter().copied().filter(|&v| tells(v)).collect();
         // Of all there is, the maximum is known.
@@ -287,18 +287,6 @@ impl Finder<'_> {
         }
         true
     }
-}
-
-/// The variables that the range of `root` depends on.
-fn needed(graph: &Graph, root: VarId) -> BTreeSet<VarId> {
-    let mut needed = BTreeSet::new();
-    let mut left = range_vars(graph, root);
-    while let Some(var) = left.pop() {
-        if needed.insert(var) {
-            left.extend(range_vars(graph, var));
-        }
-    }
-    needed
 }
 
 /// The loops in a body, outer ones first.

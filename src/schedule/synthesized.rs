@@ -8,7 +8,7 @@ use super::arguments::{Arguments, new_var, replace_loops};
 use super::inspect;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::graph::order::range_vars;
+use crate::graph::order::all_range_vars;
 use crate::graph::relation::Bound;
 use crate::graph::{BoundKind, Graph, Relation};
 use crate::program::ir::{self, SizeExpr, VarId};
@@ -16,7 +16,7 @@ use crate::syntax::ast::Ident;
 use std::collections::BTreeSet;
 
 /// A bound for a variable of the program whose range depends on data at one of `others`, or a part
-/// of theirs; the variable that has it then, the same one where it needs none.
+/// of theirs, or on the value of a variable whose own does; the variable that has it then, the same one where it needs none.
 ///
 /// # Errors
 /// Those of `inspect`.
@@ -28,7 +28,7 @@ pub(super) fn bounded(
 ) -> Result<(Graph, VarId), Diagnostic> {
     let roots = others.iter().flat_map(|&v| graph.provenance.roots(v));
     let roots: Vec<VarId> = roots.collect();
-    let needed = range_vars(&graph, var);
+    let needed = all_range_vars(&graph, var);
     if graph.provenance.producer(var).is_some() || !needed.iter().any(|v| roots.contains(v)) {
         return Ok((graph, var));
     }

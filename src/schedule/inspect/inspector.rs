@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Span;
 use crate::graph::equal::{same, same_bound};
-use crate::graph::order::range_vars;
+use crate::graph::order::all_range_vars;
 use crate::graph::terms::reads;
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::{
@@ -67,16 +67,7 @@ fn whole(kind: ExprKind, span: Span) -> Expr {
 
 /// The variables that decide a range, whatever they need themselves among them, in the statement's order.
 fn outside(graph: &Graph, at: usize, parent: VarId) -> Vec<VarId> {
-    let mut needed = range_vars(graph, parent);
-    let mut next = 0;
-    while next < needed.len() {
-        for outer in range_vars(graph, needed[next]) {
-            if !needed.contains(&outer) {
-                needed.push(outer);
-            }
-        }
-        next += 1;
-    }
+    let needed = all_range_vars(graph, parent);
     // After `join` it may run over variables of another statement.
     let mut order = graph.statement(&graph.nests[at]).vars.clone();
     for &var in &needed {
