@@ -12,8 +12,24 @@ use crate::loops::linear;
 use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
 
-/// What holds where a tile has elements, and what is declared there.
-type Guards = Vec<(Expr, Vec<ir::Stmt>)>;
+/// What holds where there is something to do, outermost first, and what is declared behind each.
+pub(super) type Guards = Vec<(Expr, Vec<ir::Stmt>)>;
+
+/// One more guard behind the others: together with the last where nothing stands between.
+pub(super) fn add_guard(guards: &mut Guards, cond: Expr) {
+    match guards.last_mut() {
+        Some((last, then)) if then.is_empty() => *last = b::and(last.clone(), cond),
+        Some(_) | None => guards.push((cond, Vec::new())),
+    }
+}
+
+/// Where statements stand that need all of the guards.
+pub(super) fn innermost<'s>(
+    out: &'s mut Vec<ir::Stmt>,
+    guards: &'s mut Guards,
+) -> &'s mut Vec<ir::Stmt> {
+    guards.last_mut().map_or(out, |(_, then)| then)
+}
 
 /// Statements inside guards, the first one outermost.
 pub(super) fn guarded(guards: Guards, body: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
@@ -39,7 +55,7 @@ impl Lowerer<'_> {
             if scope.cuts.contains_key(&coord) {
                 continue;
             }
-            let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
+            let place = innermost(&mut *out, &mut guards);
             place.extend(self.prepare(part, scope)?);
             let step = self.step(part, scope)?;
             let Bounds { lo, most, .. } = step.bounds();
@@ -54,7 +70,7 @@ impl Lowerer<'_> {
             let begin = segments.last().map_or_else(|| b::int(0), |s| s.lo.clone());
             let start = b::add(begin, base);
             let name = self.graph.var(part).name.clone();
-            let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
+            let place = innermost(&mut *out, &mut guards);
             let lo = self.named(&format!("{name}_begin"), linear::add(&start, &lo), place);
             let hi = step.tile_end(&start, Some(&lo));
             let hi = self.named(&format!("{name}_end"), hi, place);

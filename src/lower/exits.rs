@@ -2,6 +2,7 @@
 //! (`plan/exits.rs`): the pass over the tile that finds it, or the first iteration, where those
 //! behind go through a list.
 
+use super::cuts::{Guards, guarded};
 use super::recover::{Step, Top};
 use super::{Lower, Lowerer, Scope};
 use crate::graph::relation::Values;
@@ -152,7 +153,7 @@ impl Lowerer<'_> {
         let mut inner = scope.clone();
         inner.coords.insert(*var, value);
         let mut body = Vec::new();
-        let mut guards = Vec::new();
+        let mut guards = Guards::new();
         if let Top::Root(top) = &step.top {
             if let Some(init) = self.coordinate(top.var, &inner)
                 && top.var != *var
@@ -165,7 +166,7 @@ impl Lowerer<'_> {
         }
         self.locate_bounds(&mut inner)?;
         let then = self.longest(root, most, inside, &inner)?;
-        body.extend(b::when(guards, then));
+        body.extend(guarded(guards, then));
         let run = match unit {
             Some(unit) => ir::Run::Unit {
                 unit: *unit,

@@ -1,9 +1,11 @@
 //! The ranges of variables and of the parts that commands made of them.
 
+use super::cuts::{Guards, add_guard, innermost};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::lower as codes;
 use crate::graph::Guard;
+use crate::graph::order::range_vars;
 use crate::graph::relation::Values;
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
@@ -51,40 +53,70 @@ impl Lowerer<'_> {
     }
 
     /// Where the bounds of dynamic counted loops that run outside become known: what
-    /// tells that they have ended (003's exit predicate), and their variables.
+    /// tells that they have ended (003's exit predicate), and their variables. A range may depend on the value of
+    /// another variable, which is one only where that one's loop has not ended: what is read for it, and what is
+    /// promised of it, stands behind that guard.
     pub(super) fn complete_pending(
         &self,
         scope: &mut Scope,
         out: &mut Vec<crate::loops::ir::Stmt>,
-    ) -> Lower<Vec<Expr>> {
-        let mut guards = Vec::new();
-        let stmts: Vec<usize> = self.tree.nests.iter().map(|nest| nest.stmt).collect();
+    ) -> Lower<Guards> {
+        let mut guards = Guards::new();
+        loop {
+            let place = innermost(&mut *out, &mut guards);
+            self.dynamic_promises(scope, place)?;
+            let Some((var, offset)) = self.next_pending(scope)? else {
+                return Ok(guards);
+            };
+            if self.is_pending(var) {
+                let within = b::lt(offset.clone(), self.own_extent(var, scope)?);
+                add_guard(&mut guards, within);
+            }
+            let (lo, _) = self.range(var, scope)?;
+            let place = innermost(&mut *out, &mut guards);
+            let value = self.named(&self.graph.var(var).name.clone(), b::add(lo, offset), place);
+            scope.coords.insert(var, value);
+        }
+    }
+
+    /// A variable of ours whose value is not known yet although the loops tell it, and how far it is from where
+    /// its range begins.
+    fn next_pending(&self, scope: &mut Scope) -> Lower<Option<(VarId, Expr)>> {
         for at in 0..self.graph.vars.len() {
             let var = VarId::at(at);
-            let dynamic = stmts.contains(&self.graph.var(var).stmt)
-                && self.graph.provenance.producer(var).is_none()
-                && self.graph.static_range(var).is_none();
             let mut consumers = self.graph.provenance.consumers(var);
             let skewed = consumers.any(|r| r.skews() == Some(var));
-            if !(dynamic || skewed) || scope.coords.contains_key(&var) {
+            if !(self.is_pending(var) || skewed)
+                || scope.coords.contains_key(&var)
+                || !self.has_deciding(var, scope)
+            {
                 continue;
             }
             self.locate_bounds(scope)?;
             let Some(offset) = self.here(scope).by_parts(var) else {
                 continue;
             };
-            if !self.range_is_known(var, scope) {
-                continue;
+            if self.range_is_known(var, scope) {
+                return Ok(Some((var, offset)));
             }
-            if dynamic {
-                guards.push(b::lt(offset.clone(), self.own_extent(var, scope)?));
-            }
-            let (lo, _) = self.range(var, scope)?;
-            let value = self.named(&self.graph.var(var).name.clone(), b::add(lo, offset), out);
-            scope.coords.insert(var, value);
         }
-        self.dynamic_promises(scope, out)?;
-        Ok(guards)
+        Ok(None)
+    }
+
+    /// Whether the variables that a range depends on have values of theirs: parts of a loop that has ended, before
+    /// that is asked, tell numbers that are none.
+    pub(super) fn has_deciding(&self, var: VarId, scope: &Scope) -> bool {
+        let mut decide = range_vars(self.graph, var).into_iter();
+        decide.all(|v| !self.is_pending(v) || scope.coords.contains_key(&v))
+    }
+
+    /// Whether data decide the range of a variable of our statements.
+    fn is_pending(&self, var: VarId) -> bool {
+        let graph = self.graph;
+        let mut stmts = self.tree.nests.iter().map(|nest| nest.stmt);
+        stmts.any(|stmt| stmt == graph.var(var).stmt)
+            && graph.provenance.producer(var).is_none()
+            && graph.static_range(var).is_none()
     }
 
     /// Whether the loops outside determine how many values a variable has.
@@ -132,11 +164,22 @@ impl Lowerer<'_> {
             provenance.producer(parent).map(|_| parent)
         });
         let late = late.map(|parent| &self.graph.var(parent).name);
-        match late {
-            Some(parent) => error.with_help(format!(
+        // An element that may be nowhere is found by a search, which only a loop around it can do.
+        let roots = provenance.roots(var).into_iter();
+        let reads = roots.flat_map(|root| self.graph.var(root).range.reads());
+        let mut read = reads
+            .flat_map(|e| e.accesses())
+            .map(|access| self.tensor(access.tensor));
+        let sparse = read.find(|tensor| tensor.is_sparse());
+        match (late, sparse) {
+            (Some(parent), _) => error.with_help(format!(
                 "bound `{parent}` before the commands that it comes from, not behind them"
             )),
-            None => error,
+            (None, Some(tensor)) => error.with_help(format!(
+                "store `{}` dense: where its elements are has to be known in any order of the loops",
+                tensor.name
+            )),
+            (None, None) => error,
         }
     }
 }

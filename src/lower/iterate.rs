@@ -2,18 +2,20 @@
 
 use super::access::AccessId;
 use super::coiterate::points_of;
+use super::cuts::{Guards, guarded};
 use super::recover::{Root, Step, Top, Visit};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::graph::Tag;
+use crate::graph::order::vars_in;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::linear;
 use crate::loops::trips::{self, Bounds};
 use crate::plan::{Inside, Loop, Merge, Over, Phase, Walk};
-use crate::program::ir::{Bound, SizeExpr, VarId};
+use crate::program::ir::{self as program, Bound, SizeExpr, VarId};
 
 impl Lowerer<'_> {
     /// Lowers a loop.
@@ -38,7 +40,7 @@ impl Lowerer<'_> {
         begin_parallel(&mut loops, prologue);
         inside.append(&mut loops);
         inside.extend(after);
-        out.extend(super::cuts::guarded(cut, inside));
+        out.extend(guarded(cut, inside));
         Ok(self.close_tiles(l.var, &scope, out))
     }
 
@@ -79,18 +81,28 @@ impl Lowerer<'_> {
 
     /// Says for whose sake a loop over all of `root` tries every coordinate.
     fn note_every_coordinate(&self, id: AccessId, root: VarId) {
-        let operand = &self.tensor(self.tree.table.get(id).access.tensor).name;
+        let access = &self.tree.table.get(id).access;
+        let operand = &self.tensor(access.tensor).name;
         let name = &self.graph.var(root).name;
+        let reads = |e: &&program::Expr| vars_in(e).contains(&root);
+        let mut own = access.subscripts.iter().filter(reads);
+        let is_plain = own.next().is_some_and(|e| e.as_var().is_some()) && own.next().is_none();
+        let why = match is_plain {
+            true => format!("`{operand}` cannot be walked in the order of the loops"),
+            false => format!("`{operand}` is searched at each of them"),
+        };
         let remark = Diagnostic::performance(
             performance::EVERY,
             self.span,
             format!("the loop over `{name}` tries every coordinate there is"),
-            format!("`{operand}` cannot be walked in the order of the loops"),
-        )
-        .with_help(format!(
-            "store `{operand}`, or a copy of it, with `{name}` in an outer level"
-        ));
-        self.remarks.say(remark);
+            why,
+        );
+        self.remarks.say(match is_plain {
+            true => remark.with_help(format!(
+                "store `{operand}`, or a copy of it, with `{name}` in an outer level"
+            )),
+            false => remark,
+        });
     }
 
     /// Says of a sum over `root` that it has terms where its operands store nothing.
@@ -229,14 +241,14 @@ impl Lowerer<'_> {
         }
         let guards = match root {
             Some(_) => self.complete_pending(&mut inner, &mut stmts)?,
-            None => Vec::new(),
+            None => Guards::new(),
         };
         let known = inner.clone();
         let mut then = self.inside(body, inner, root)?;
         if let Some(list) = scope.live.get(&var).cloned() {
             then.extend(self.list_again(&list, value, known)?);
         }
-        stmts.extend(b::when(guards, then));
+        stmts.extend(guarded(guards, then));
         Ok(stmts)
     }
 

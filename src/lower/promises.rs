@@ -38,7 +38,8 @@ impl<'g> Lowerer<'g> {
             if !ours || !self.graph.data_decides(parent) || scope.promised.contains(&child) {
                 continue;
             }
-            if self.extent_is_known(parent, scope) {
+            let decided = roots.iter().all(|&root| self.has_deciding(root, scope));
+            if decided && self.extent_is_known(parent, scope) {
                 scope.promised.insert(child);
                 self.promise(bound, scope, out)?;
             }

@@ -1,6 +1,7 @@
 //! Loops over single positions or fused values that do not fall apart into the loops they
 //! came from: the rows of each are searched, the values taken apart again.
 
+use super::cuts::guarded;
 use super::positions::Counted;
 use super::recover::Step;
 use super::{Lower, Lowerer, Scope};
@@ -92,7 +93,7 @@ impl Lowerer<'_> {
         let mut stmts = Vec::new();
         let guards = self.complete_pending(&mut scope, &mut stmts)?;
         let then = self.inside(body, scope, None)?;
-        stmts.extend(b::when(guards, then));
+        stmts.extend(guarded(guards, then));
         Ok(stmts)
     }
 
