@@ -1,7 +1,9 @@
 //! Which loops have iterations that write the same elements.
 
+use super::known::Known;
+use super::order::vars_in;
 use super::{Graph, Nest};
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{self, TensorId, VarId};
 
 /// Whether iterations of a loop over `var` may write the same elements of the nest's result:
 /// unless the coordinates of the element tell which iteration writes it.
@@ -31,7 +33,47 @@ pub fn competed<'n>(
 /// have one value for each value of what they were made of.)
 #[must_use]
 pub fn told(graph: &Graph, lhs: &[VarId], var: VarId) -> bool {
-    let made = graph.provenance.producer(var).map(|r| r.told_by(var));
-    let all = made.is_some_and(|parents| parents.into_iter().all(|v| told(graph, lhs, v)));
-    lhs.contains(&var) || all
+    let told = Told {
+        graph,
+        lhs,
+        unit: var,
+    };
+    told.of(var)
+}
+
+/// Which iteration of the loop over `unit` coordinates tell.
+struct Told<'a> {
+    graph: &'a Graph,
+    lhs: &'a [VarId],
+    unit: VarId,
+}
+
+impl Told<'_> {
+    fn of(&self, var: VarId) -> bool {
+        let made = self.graph.provenance.producer(var).map(|r| r.told_by(var));
+        let all = made.is_some_and(|parents| parents.into_iter().all(|v| self.of(v)));
+        (self.lhs.contains(&var) && self.has_one_beginning(var)) || all
+    }
+
+    /// Whether a coordinate tells how far it is from where its range begins: iterations of a loop that was brought
+    /// outside of what decides the beginning count from other ones.
+    fn has_one_beginning(&self, var: VarId) -> bool {
+        let ir::Bound::Dynamic(begin) = &self.graph.var(var).range.lo else {
+            return true;
+        };
+        let mut decides = vars_in(begin).into_iter();
+        decides.all(|v| v != var && (self.of(v) || self.is_same(v)))
+    }
+
+    /// Whether iterations of the loop have one value of the variable: loops outside tell it, wherever the loop is.
+    fn is_same(&self, var: VarId) -> bool {
+        let mut same = true;
+        self.graph.visit_nests(&mut |nest| {
+            let loops = nest.loop_vars();
+            if let Some(at) = loops.iter().position(|&v| v == self.unit) {
+                same &= Known::after(self.graph, &loops[..at]).tells(var);
+            }
+        });
+        same
+    }
 }

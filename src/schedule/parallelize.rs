@@ -269,19 +269,19 @@ fn check(
         .with_help("leave the loop serial, or let threads count first"));
     }
     let is_row = graph.workspaces.contains(&nest.tensor) && graph.collected.contains(&nest.tensor);
-    let on_cpu = match unit {
+    let in_order = match unit {
         Unit::CpuThread(_) | Unit::CpuVector => true,
-        // Threads of a block claim places, see `plan::shared`.
-        Unit::Gpu(_) => false,
+        // Threads of a block claim places, see `plan::shared`; a row is of one block.
+        Unit::Gpu(unit) => unit.level == GpuLevel::Block,
     };
-    if is_row && on_cpu {
+    if is_row && in_order {
         return Err(Diagnostic::error(
             lower::PARALLEL_APPEND,
             arguments.span,
             format!("`{}` lists one element after another", result.name),
             "cannot be shared out",
         )
-        .with_help("share out a loop around the row: each thread has one of its own"));
+        .with_help("share out a loop around the row: each has one of its own"));
     }
     if races(graph, nest, var) && race == Race::NoRaces {
         return Err(Diagnostic::error(
