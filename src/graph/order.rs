@@ -223,17 +223,20 @@ pub fn range_vars(graph: &Graph, var: VarId) -> Vec<VarId> {
 
 /// The variables, and those that the bounds of any of them depend on, each once.
 #[must_use]
-pub fn with_range_vars(graph: &Graph, mut vars: Vec<VarId>) -> Vec<VarId> {
-    let mut at = 0;
-    while at < vars.len() {
-        for outer in range_vars(graph, vars[at]) {
-            if !vars.contains(&outer) {
-                vars.push(outer);
+pub fn with_range_vars(graph: &Graph, vars: Vec<VarId>) -> Vec<VarId> {
+    let mut found: Vec<VarId> = Vec::new();
+    let mut next = vars;
+    while !next.is_empty() {
+        let mut inside = Vec::new();
+        for var in next {
+            if !found.contains(&var) {
+                found.push(var);
+                inside.extend(range_vars(graph, var));
             }
         }
-        at += 1;
+        next = inside;
     }
-    vars
+    found
 }
 
 /// All that the bounds of `var` depend on: what they read, and what those variables' own bounds do.

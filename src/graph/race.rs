@@ -28,9 +28,9 @@ pub fn competed<'n>(
     found
 }
 
-/// Whether coordinates, such as the left side's, determine the value of the variable: it is one of
-/// them, or all that it was made of are determined. (A part of a whole, a fused pair and a position
-/// have one value for each value of what they were made of.)
+/// Whether coordinates, such as the left side's, determine which iteration of a loop over the variable it is: it is
+/// one of them, and counts from one beginning, or all that it was made of are determined. (A part of a whole, a fused
+/// pair and a position have one value for each value of what they were made of.)
 #[must_use]
 pub fn told(graph: &Graph, lhs: &[VarId], var: VarId) -> bool {
     let told = Told {
@@ -62,18 +62,18 @@ impl Told<'_> {
             return true;
         };
         let mut decides = vars_in(begin).into_iter();
-        decides.all(|v| v != var && (self.of(v) || self.is_same(v)))
+        decides.all(|v| self.lhs.contains(&v) || (v != var && self.of(v)) || self.is_same(v))
     }
 
     /// Whether iterations of the loop have one value of the variable: loops outside tell it, wherever the loop is.
     fn is_same(&self, var: VarId) -> bool {
-        let mut same = true;
+        let mut same = Vec::new();
         self.graph.visit_nests(&mut |nest| {
             let loops = nest.loop_vars();
             if let Some(at) = loops.iter().position(|&v| v == self.unit) {
-                same &= Known::after(self.graph, &loops[..at]).tells(var);
+                same.push(Known::after(self.graph, &loops[..at]).tells(var));
             }
         });
-        same
+        !same.is_empty() && same.into_iter().all(|same| same)
     }
 }

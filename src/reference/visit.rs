@@ -83,6 +83,18 @@ impl Judge<'_> {
             .collect()
     }
 
+    /// The same, and all that those variables' ranges depend on.
+    fn all_outer(&self, var: VarId) -> BTreeSet<VarId> {
+        let mut found = BTreeSet::new();
+        let mut left = self.outer(var);
+        while let Some(var) = left.pop() {
+            if found.insert(var) {
+                left.extend(self.outer(var));
+            }
+        }
+        found
+    }
+
     pub(super) fn range(&self, var: VarId, env: &Env) -> Result<(i64, i64), EvalError> {
         let range = &self.function.var(var).range;
         Ok((self.bound(&range.lo, env)?, self.bound(&range.hi, env)?))
@@ -160,7 +172,8 @@ impl Judge<'_> {
     /// Whether these variables have values of their ranges. What one reads may be there only where
     /// the variables are inside that it depends on.
     pub(super) fn are_inside(&self, mut vars: Vec<VarId>, env: &Env) -> Result<bool, EvalError> {
-        vars.sort_by_key(|&var| self.outer(var).len());
+        // What another depends on depends on less itself.
+        vars.sort_by_key(|&var| self.all_outer(var).len());
         for var in vars {
             let (lo, hi) = self.range(var, env)?;
             if !(lo..hi).contains(&env.vars[var.index()]) {
