@@ -167,7 +167,9 @@ pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     }
 }
 
-pub(super) fn negate(e: Expr) -> Expr {
+/// `-e`
+#[must_use]
+pub fn negate(e: Expr) -> Expr {
     Expr {
         ty: e.ty,
         span: e.span,

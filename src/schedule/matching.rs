@@ -7,8 +7,8 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::blocks::as_declared;
 use crate::graph::{Graph, Nest};
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr};
-use crate::scalar::Literal;
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, UnaryOp};
+use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast;
 
 /// The access that `e` names in a nest, or in those of workspaces that it reads: `A(i,j)`, or `A` if that is the only
@@ -183,6 +183,51 @@ pub fn operands(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
         [operands(a, op), operands(b, op)].concat()
     } else {
         vec![e]
+    }
+}
+
+/// A product of numbers that are not whole ones, whatever stands in it is negated and divided.
+#[derive(Clone, Debug)]
+pub struct Fraction<'e> {
+    pub factors: Vec<&'e Expr>,
+    pub divisors: Vec<&'e Expr>,
+    pub negative: bool,
+}
+
+impl<'e> Fraction<'e> {
+    /// What `-(a * b) / d * c` multiplies and divides; `None` of whole numbers and truths, and of what is a product
+    /// alone.
+    #[must_use]
+    pub fn of(e: &'e Expr) -> Option<Self> {
+        let found = Self::parts(e);
+        let is_more = found.negative || !found.divisors.is_empty();
+        (is_more && !e.ty.is_integer() && e.ty != ScalarType::Bool).then_some(found)
+    }
+
+    fn parts(e: &'e Expr) -> Self {
+        let both = |a: &'e Expr, b: &'e Expr| (Self::parts(a), Self::parts(b));
+        if let ExprKind::Binary(BinaryOp::Mul, a, b) = &e.kind {
+            let (one, other) = both(a, b);
+            Fraction {
+                factors: [one.factors, other.factors].concat(),
+                divisors: [one.divisors, other.divisors].concat(),
+                negative: one.negative != other.negative,
+            }
+        } else if let ExprKind::Binary(BinaryOp::Div, a, b) = &e.kind {
+            let mut of = Self::parts(a);
+            of.divisors.push(b);
+            of
+        } else if let ExprKind::Unary(UnaryOp::Neg, a) = &e.kind {
+            let mut of = Self::parts(a);
+            of.negative = !of.negative;
+            of
+        } else {
+            Fraction {
+                factors: vec![e],
+                divisors: Vec::new(),
+                negative: false,
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@
 //! makes list what they hold, too, so that the result stores no more than it does without the command. Refused: e does not occur; i is no loop
 //! around it; the range of i has no size that is known before it runs; what may be absent of e is divided where w is read.
 
-mod absent;
+pub(super) mod absent;
 pub(super) mod find;
 pub(super) mod place;
 mod rewrite;
@@ -113,7 +113,8 @@ pub(super) fn precompute(
     if let Some(listed) = graph.with_list(&nest, workspace) {
         *graph = listed;
     }
-    absent::check(graph, at.of(graph), workspace, span)?;
+    let was_divided = !found.divisors.is_empty();
+    absent::check(graph, at.of(graph), (workspace, was_divided), span)?;
     graph.script.push(line);
     Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))
 }
@@ -129,7 +130,7 @@ fn is_row(graph: &Graph, (at, found): (&Place, &Found), over: &[(VarId, Option<I
         && !graph.hashed.contains(&row)
         && over.iter().map(|(var, _)| var).eq(&nest.lhs)
         && equal::same(&found.sum_expr(), &nest.rhs)
-        && found.rest.is_empty()
+        && found.is_all()
 }
 
 /// Gives a row that there is the names of the command.
@@ -257,15 +258,14 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
     let Some((op, reduced, _)) = &found.sum else {
         return Vec::new();
     };
-    let distributes = found.rest.is_empty()
+    let distributes = found.is_all()
         || (*op == ReduceOp::Add && found.op == BinaryOp::Mul && found.e.ty != ScalarType::Bool);
     if !distributes {
         return Vec::new();
     }
     // An earlier workspace may be kept over a part of a variable.
     let mut outside: Vec<VarId> = found
-        .rest
-        .iter()
+        .others()
         .flat_map(|e| depends_on(nest, e))
         .flat_map(|v| graph.provenance.ancestors(v))
         .collect();

@@ -25,14 +25,15 @@ pub(super) fn value(graph: &Graph, e: &Expr) -> Option<Literal> {
     as_literal(&fold(e, &absent, &|access| graph.exact(access)))
 }
 
-/// Checks that the nest, which reads a workspace, divides nothing by zero that is absent without the workspace.
+/// Checks that the nest, which reads a workspace, divides nothing by zero that is absent without the workspace; and
+/// whether it divides what was a sum of quotients before.
 ///
 /// # Errors
 /// It may, where the workspace has a place for each element.
 pub(super) fn check(
     graph: &Graph,
     nest: &Nest,
-    workspace: TensorId,
+    (workspace, was_divided): (TensorId, bool),
     span: Span,
 ) -> Result<(), Diagnostic> {
     let kept = graph.tensor(workspace);
@@ -40,11 +41,17 @@ pub(super) fn check(
     let Some(producer) = producers.find(|p| p.tensor == workspace) else {
         return Ok(());
     };
-    // One value is set where its loops stand, and those over what is absent do not come there.
-    if kept.dims.is_empty() || kept.is_sparse() {
+    // One value is set where its loops stand, and those over what is absent do not come there; a sum that was one of
+    // quotients is 0, as an element is.
+    let summed = if let ExprKind::Reduce { body, .. } = &producer.rhs.kind {
+        Some(&**body).filter(|_| was_divided)
+    } else {
+        None
+    };
+    if (kept.dims.is_empty() && summed.is_none()) || kept.is_sparse() {
         return Ok(());
     }
-    let e = &producer.rhs;
+    let e = summed.unwrap_or(&producer.rhs);
     if !is_absent(graph, e, &sparse_accesses(graph, e)) {
         return Ok(());
     }
@@ -81,7 +88,8 @@ fn division(e: &Expr) -> Option<(&Expr, &Expr)> {
 }
 
 /// A constant other than zero, or a size: where one is zero, there are no elements.
-fn is_nonzero(e: &Expr) -> bool {
+#[must_use]
+pub(in crate::schedule) fn is_nonzero(e: &Expr) -> bool {
     match (&e.kind, as_literal(e)) {
         (ExprKind::Cast(inner), _) => is_nonzero(inner),
         (ExprKind::Size(_), _) => true,

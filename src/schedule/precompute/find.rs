@@ -1,6 +1,7 @@
 //! Where an expression stands in a statement, whatever the order of its factors.
 
-use super::super::matching::{assign, ast_operands, matches, operands};
+use super::super::matching::{Fraction, assign, ast_operands, matches, operands};
+use crate::graph::terms::negate;
 use crate::graph::{Graph, Nest, equal};
 use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, Shared, TensorId, VarId};
 use crate::syntax::ast;
@@ -68,15 +69,48 @@ fn copied<'a>(graph: &'a Graph, e: &'a Expr) -> &'a Expr {
 pub(in crate::schedule) struct Found {
     /// What the workspace holds.
     pub e: Expr,
-    /// The whole product or sum that it was found in, and what is left of it.
+    /// The whole product, quotient or sum that it was found in, and what is left of it.
     pub whole: Expr,
     pub rest: Vec<Expr>,
     pub op: BinaryOp,
+    /// What the product is divided by, and whether it is negated, besides.
+    pub divisors: Vec<Expr>,
+    pub negative: bool,
     /// The reduction whose body the whole is.
     pub sum: Option<(ReduceOp, Vec<VarId>, Expr)>,
 }
 
 impl Found {
+    /// Whether the workspace holds all that the reduction sums.
+    pub(super) fn is_all(&self) -> bool {
+        self.rest.is_empty() && self.divisors.is_empty() && !self.negative
+    }
+
+    /// All that is left beside the workspace.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Expr> {
+        self.rest.iter().chain(&self.divisors)
+    }
+
+    /// What is left, with what is read of the workspace.
+    pub(super) fn with(&self, read: Expr) -> Option<Expr> {
+        let mut factors = self.rest.clone();
+        factors.push(read);
+        let product = chain(self.op, factors)?;
+        let divided = self.divisors.iter().fold(product, |whole, divisor| Expr {
+            ty: whole.ty,
+            span: whole.span.to(divisor.span),
+            kind: ExprKind::Binary(
+                BinaryOp::Div,
+                Shared::new(whole),
+                Shared::new(divisor.clone()),
+            ),
+        });
+        Some(match self.negative {
+            true => negate(divided),
+            false => divided,
+        })
+    }
+
     /// The reduction around it, or itself.
     pub(super) fn sum_expr(&self) -> Expr {
         match &self.sum {
@@ -101,6 +135,8 @@ pub(in crate::schedule) fn whole_sum(e: &Expr) -> Option<Found> {
         whole: Expr::clone(body),
         rest: Vec::new(),
         op: BinaryOp::Mul,
+        divisors: Vec::new(),
+        negative: false,
         sum: Some((*op, vars.clone(), e.clone())),
     })
 }
@@ -132,7 +168,29 @@ fn search(
             whole: e.clone(),
             rest,
             op,
+            divisors: Vec::new(),
+            negative: false,
             sum,
+        });
+    }
+    if let (Some(sum), Some(fraction)) = (&sum, Fraction::of(e))
+        && let Some(taken) = wanted.among(graph, &fraction.factors, BinaryOp::Mul)
+    {
+        let (own, rest): (Vec<usize>, Vec<usize>) =
+            (0..fraction.factors.len()).partition(|at| taken.contains(at));
+        let factors = |of: &[usize]| {
+            (of.iter())
+                .map(|&at| Expr::clone(fraction.factors[at]))
+                .collect()
+        };
+        return Some(Found {
+            e: chain(BinaryOp::Mul, factors(&own))?,
+            whole: e.clone(),
+            rest: factors(&rest),
+            op: BinaryOp::Mul,
+            divisors: fraction.divisors.into_iter().cloned().collect(),
+            negative: fraction.negative,
+            sum: Some(sum.clone()),
         });
     }
     if wanted.is(graph, e) {
@@ -141,6 +199,8 @@ fn search(
             whole: e.clone(),
             rest: Vec::new(),
             op: BinaryOp::Mul,
+            divisors: Vec::new(),
+            negative: false,
             sum,
         });
     }

@@ -1,6 +1,6 @@
 //! The statement without the expression that moves into a workspace, and the workspace's nest.
 
-use super::find::{Found, chain};
+use super::find::Found;
 use super::place::Place;
 use crate::graph::order::vars_in;
 use crate::graph::producers::around;
@@ -139,10 +139,7 @@ pub(super) fn rewrite(
         Some(_) | None => found.e.clone(),
     };
     // What is left of the statement.
-    let mut factors = found.rest.clone();
-    factors.push(read);
-    let left = chain(found.op, factors);
-    let (from, to) = match (&found.sum, left) {
+    let (from, to) = match (&found.sum, found.with(read)) {
         (_, None) => return,
         (Some((op, vars, whole)), Some(body)) => {
             let vars = remaining(&provenance, &loops, vars, moved);
