@@ -5,7 +5,7 @@ use super::nests;
 use super::plan::Best;
 use super::{
     Asked, Question, Range, Script, Scripts, Statistics, Writer, in_threads, in_vectors, rows,
-    shapes, threads, tiles, turned,
+    shapes, sums, threads, tiles, turned,
 };
 use crate::graph::print::expr_text;
 use crate::graph::terms::{reduces, root_reduction};
@@ -57,7 +57,10 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     let turned = best
         .as_ref()
         .and_then(|best| turned::best(writer, best, statistics));
-    let plain = with_plan(writer, best.as_ref(), statistics);
+    let mut plain = with_plan(writer, best.as_ref(), statistics);
+    if let Some(apart) = sums::apart(writer, statistics) {
+        plain.scripts.insert(0, apart);
+    }
     let Some(turned) = turned else { return plain };
     let mut all = with_plan(writer, Some(&turned), statistics);
     for script in plain.scripts {
@@ -268,20 +271,26 @@ fn in_steps(gain: f64) -> String {
     format!("sums are taken before other factors are met: some {gain:.1} times cheaper by estimate")
 }
 
-/// Commands for the loops inside of an operand's blocks.
+/// Commands for the loops inside of an operand's blocks, if no others stand inside: with a longer loop there, there is
+/// nothing that unrolling would save.
 fn blocks(writer: &Writer) -> Vec<String> {
     let graph = writer.graph;
-    let commands = writer.nest.loops.iter().filter_map(|l| {
-        let tiles = graph.provenance.tiles(l.var)?;
-        let is_place = tiles.inner == l.var && graph.provenance.is_stored(tiles.outer);
-        let size = graph.extent(l.var).filter(|_| is_place)?;
-        let SizeExpr::Const(size) = size else {
+    let size = |var: VarId| {
+        let tiles = graph.provenance.tiles(var)?;
+        let is_place = tiles.inner == var && graph.provenance.is_stored(tiles.outer);
+        let SizeExpr::Const(size) = graph.extent(var).filter(|_| is_place)? else {
             return None;
         };
-        let few = size > 1 && size <= writer.profile.cpu.short_row;
-        few.then(|| format!("unroll({}, {size})", writer.name(l.var)))
-    });
-    commands.collect()
+        Some((var, size))
+    };
+    let inner = writer.nest.loops.iter().rev();
+    let places = inner.map_while(|l| size(l.var));
+    let few = places.filter(|(_, size)| (2..=writer.profile.cpu.short_row).contains(size));
+    let mut commands: Vec<String> = few
+        .map(|(var, size)| format!("unroll({}, {size})", writer.name(var)))
+        .collect();
+    commands.reverse();
+    commands
 }
 
 /// Commands for the columns that an operand's blocks are multiplied by: a tile of the result for each row of

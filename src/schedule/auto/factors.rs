@@ -9,7 +9,8 @@ use crate::graph::terms::{reduces, root_reduction};
 use crate::graph::{Graph, Nest, equal};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 use crate::scalar::ScalarType;
-use crate::schedule::matching::operands;
+use crate::schedule::matching::{Fraction, operands};
+use crate::schedule::precompute::absent::is_nonzero;
 
 const MOST_LOOPS: usize = 8;
 const MOST_FACTORS: usize = 6;
@@ -86,7 +87,11 @@ impl Product {
         };
         let vars = nest.loop_vars();
         let join = join(*op, body)?;
-        let exprs: Vec<Expr> = operands(body, join).into_iter().cloned().collect();
+        let exprs: Vec<Expr> = (fraction(graph, *op, body))
+            .unwrap_or_else(|| operands(body, join))
+            .into_iter()
+            .cloned()
+            .collect();
         let in_parts = *op == ReduceOp::Add && exprs.len() > 1;
         let fits = (exprs.len() == 1 || exprs.iter().all(is_apart))
             && body.ty == body.ty.compute()
@@ -205,6 +210,16 @@ fn join(op: ReduceOp, body: &Expr) -> Option<BinaryOp> {
         ReduceOp::And | ReduceOp::Or => is_truth.then_some(BinaryOp::Mul),
         ReduceOp::Own(_) => None,
     }
+}
+
+/// The factors of a product that is negated, or divided by what no loop changes: a sum of them may be divided instead.
+/// Where nothing is stored, 0 is only divided by what is not 0 itself.
+fn fraction<'e>(graph: &Graph, op: ReduceOp, body: &'e Expr) -> Option<Vec<&'e Expr>> {
+    let fraction = Fraction::of(body).filter(|_| op == ReduceOp::Add)?;
+    let is_dense = sparse_accesses(graph, body).is_empty();
+    let mut divisors = fraction.divisors.iter();
+    let stay = divisors.all(|d| is_nonzero(d) || (is_dense && vars_in(d).is_empty()));
+    stay.then_some(fraction.factors)
 }
 
 /// Whether the reduction has nothing to do where an element that is not stored is read.

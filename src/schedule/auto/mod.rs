@@ -16,6 +16,7 @@ mod profile;
 mod rows;
 mod shapes;
 mod statistics;
+mod sums;
 mod tiles;
 mod turned;
 
