@@ -4,9 +4,13 @@ use super::Reporter;
 use super::args::AutoArgs;
 use super::device;
 use super::request::{only_function, operands, request};
-use crate::driver::auto::{Considered, Found, Verdict, found, statistics};
+use crate::diagnostic::Sources;
+use crate::driver::auto::{Considered, Found, Verdict, found, found_once, statistics};
 use crate::driver::bind;
 use crate::driver::{self, Failure, ScheduleChoice};
+use crate::program::ir::Function;
+use crate::schedule::auto::Statistics;
+use crate::target::Target;
 use std::fmt::Write;
 
 pub(super) fn auto(args: &AutoArgs) -> u8 {
@@ -26,6 +30,7 @@ fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     }
     let (files, bindings) = operands(&args.operands, &mut reporter.sources)?;
     let mut request = request(&files, &args.program, &mut reporter.sources)?;
+    let variants = request.variants.take();
     // What the program says itself is not asked for here.
     request.schedule = ScheduleChoice::None;
     request.defines.clear();
@@ -39,21 +44,23 @@ fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     let mut out = String::new();
     for function in &compiled.program.functions {
         let asked = (request.target, &request.statistics);
-        let all = found(function, asked, &mut reporter.sources);
+        let all = alternatives(function, asked, variants.as_ref(), &mut reporter.sources);
         if several {
             let target = request.target.properties().word;
             let _ = writeln!(out, "schedule {} for {target} {{", function.name);
         }
         let indent = if several { "  " } else { "" };
-        if let [only] = all.as_slice() {
-            of_statements(&mut out, only, indent);
+        if let [Alternative { found, .. }] = all.as_slice() {
+            of_statements(&mut out, found, indent);
         } else {
             let _ = writeln!(out, "{indent}choose {{");
             for one in &all {
                 let condition = one.condition.as_ref();
                 let head = condition.map_or("otherwise".to_string(), |c| format!("when {c}"));
                 let _ = writeln!(out, "{indent}  {head}: {{");
-                of_statements(&mut out, one, &format!("{indent}    "));
+                let size = one.size.iter();
+                size.for_each(|size| out += &format!("{indent}    size {size}\n"));
+                of_statements(&mut out, &one.found, &format!("{indent}    "));
                 let _ = writeln!(out, "{indent}  }}");
             }
             let _ = writeln!(out, "{indent}}}");
@@ -63,6 +70,49 @@ fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
         }
     }
     Ok(out)
+}
+
+/// A schedule, when it is used, and the size that it fixes.
+struct Alternative {
+    condition: Option<String>,
+    size: Option<String>,
+    found: Found,
+}
+
+/// The schedules of a function: for each of several values of `--size`, or for what data decide.
+fn alternatives(
+    function: &Function,
+    (target, statistics): (Target, &Statistics),
+    variants: Option<&(String, Vec<u64>)>,
+    sources: &mut Sources,
+) -> Vec<Alternative> {
+    let is_open = |name: &String| {
+        let mut open = function.sizes.iter().filter(|size| size.value.is_none());
+        open.any(|size| size.name == *name)
+    };
+    let Some((name, values)) = variants.filter(|(name, _)| is_open(name)) else {
+        let all = found(function, (target, statistics), sources);
+        let alone = all.into_iter().map(|found| Alternative {
+            condition: found.condition.clone(),
+            size: None,
+            found,
+        });
+        return alone.collect();
+    };
+    let all = values.iter().map(Some).chain([None]);
+    let all = all.filter_map(|value| {
+        let mut known = statistics.clone();
+        let number = value.and_then(|&value| i64::try_from(value).ok());
+        known
+            .sizes
+            .extend(number.map(|value| (name.clone(), value)));
+        Some(Alternative {
+            condition: value.map(|value| format!("{name} == {value}")),
+            size: value.map(|value| format!("{name} = {value}")),
+            found: found_once(function, (target, &known), sources)?,
+        })
+    });
+    all.collect()
 }
 
 fn of_statements(out: &mut String, found: &Found, indent: &str) {
@@ -107,10 +157,8 @@ fn of_statement(out: &mut String, considered: &Considered, indent: &str) {
 mod tests {
     use super::*;
     use crate::cli::args::ProgramArgs;
-    use crate::diagnostic::Sources;
     use crate::driver::{Request, Source};
     use crate::emit::{self, Unit};
-    use crate::target::Target;
     use std::path::PathBuf;
 
     fn kernel(path: &str, target: Target, schedule: ScheduleChoice) -> Option<String> {

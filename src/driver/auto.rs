@@ -59,26 +59,30 @@ pub(super) fn schedule(
 /// The commands of one schedule for all sizes.
 pub(super) fn single(
     function: &Function,
-    (target, statistics): (Target, &Statistics),
+    asked: (Target, &Statistics),
     sources: &mut Sources,
 ) -> Vec<ast::Command> {
-    let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
-        return Vec::new();
-    };
-    one(&graph, (target, statistics), (None, false), sources).commands
+    found_once(function, asked, sources).map_or(Vec::new(), |found| found.commands)
 }
 
 /// The same, as they are written.
 pub(super) fn script(
     function: &Function,
-    (target, statistics): (Target, &Statistics),
+    asked: (Target, &Statistics),
     sources: &mut Sources,
 ) -> Vec<String> {
-    let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
-        return Vec::new();
-    };
-    let found = one(&graph, (target, statistics), (None, false), sources);
-    found.script().cloned().collect()
+    let found = found_once(function, asked, sources);
+    found.map_or(Vec::new(), |found| found.script().cloned().collect())
+}
+
+/// The one schedule for all sizes, and how it was found; `None` if the function has no graph.
+pub fn found_once(
+    function: &Function,
+    asked: (Target, &Statistics),
+    sources: &mut Sources,
+) -> Option<Found> {
+    let graph = Graph::build(&Rc::new(function.clone())).ok()?;
+    Some(one(&graph, asked, (None, false), sources))
 }
 
 /// A schedule of a function, and how it was found.
