@@ -16,7 +16,7 @@ use crate::program::ir::{TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// The operand that stores few coordinates of `root`, at a level that the order of the loops does
-/// not reach yet: a loop over all of them is owed to it. A result with a place for each coordinate
+/// not reach yet, or at others than the loop's: a loop over all of them is owed to it. A result with a place for each coordinate
 /// needs the loop anyway.
 pub(super) fn tried(
     (operands, results): (Operands, &Results),
@@ -33,9 +33,12 @@ pub(super) fn tried(
     let later = |id: &AccessId| {
         let access = &operands.table.get(*id).access;
         let format = &operands.tensor(access.tensor).format;
-        (around.level(*id) + 1..format.order()).any(|level| {
+        let next = around.level(*id);
+        // The next level would be walked, if its coordinates were the loop's.
+        (next..format.order()).any(|level| {
             let subscript = &access.subscripts[format.modes[level]];
-            format.levels[level].is_walked() && subscript.as_var() == Some(root)
+            let behind = level > next || subscript.as_var().is_none();
+            behind && format.levels[level].is_walked() && vars_in(subscript).contains(&root)
         })
     };
     read.into_iter().find(|id| !has_places && later(id))
