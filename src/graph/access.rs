@@ -6,6 +6,7 @@ use super::{Graph, Guard, Stmt};
 use crate::level::ArrayRole;
 use crate::program::affine;
 use crate::program::ir::{self, Access, ExprKind, Role, Tensor, TensorId, VarId};
+use crate::scalar::ScalarType;
 
 /// Whether an operand of the caller's has a row for each value of `row`: its positions are known to rise from
 /// row to row.
@@ -26,11 +27,14 @@ pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bo
     let ranges = |var: ir::VarId| graph.static_range(var).is_none();
     let checked = subscript.accesses().into_iter().any(reads)
         || super::order::vars_in(subscript).into_iter().any(ranges);
-    let param = |id: TensorId| {
-        let tensor = &tensors[id.index()];
-        (tensor.role == Role::Input && tensor.ty.is_integer()).then_some(tensor.ty)
-    };
+    let param = |id: TensorId| size_param(&tensors[id.index()]);
     checked || affine(subscript, &param).is_none()
+}
+
+/// The type of a scalar that a subscript may have as a size has it: an integer that nobody writes.
+#[must_use]
+pub fn size_param(tensor: &Tensor) -> Option<ScalarType> {
+    (tensor.role == Role::Input && tensor.ty.is_integer()).then_some(tensor.ty)
 }
 
 /// An access of the nest at hand: an index into its [`Table`].

@@ -13,6 +13,7 @@ mod rows;
 
 use super::Graph;
 use super::build::{Piece, lhs_first, not_orderable};
+use super::distance::can_walk;
 use super::fold::{as_literal, fold, is_fill};
 use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
 use super::terms::{index, reads, reduces, replace, root_reduction};
@@ -59,12 +60,13 @@ impl Graph {
     fn is_found_by(&self, piece: &Piece, walked: &[Access]) -> bool {
         let format = &self.tensor(piece.tensor).format;
         let told = |var: VarId| {
-            let mut levels = walked.iter().map(|access| {
-                let level = self.level_of(access, var)?;
-                let stored = &self.tensor(access.tensor).format.levels[level];
-                Some(!stored.is_full())
-            });
-            levels.any(|told| told == Some(true))
+            walked.iter().any(|access| {
+                let format = &self.tensor(access.tensor).format;
+                let mut levels = format.levels.iter().zip(&format.modes);
+                levels.any(|(&level, &mode)| {
+                    !level.is_full() && can_walk(level, &access.subscripts[mode], var)
+                })
+            })
         };
         let mut levels = format.levels.iter().zip(&format.modes);
         if !levels.all(|(level, &mode)| level.is_placed() || told(piece.lhs[mode])) {

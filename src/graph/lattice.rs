@@ -9,10 +9,12 @@
 
 use super::Stmt;
 use super::access::AccessId;
+use super::distance::{can_walk, carried, stride};
 use super::equal::same_stmt;
 use super::simplify::Operands;
 use crate::graph::order::vars_in;
-use crate::program::ir::{ReduceOp, VarId};
+use crate::level::Level;
+use crate::program::ir::{Expr, ReduceOp, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Above this many points a lattice is walked by one loop over the smallest
@@ -65,6 +67,9 @@ pub struct Point {
 /// How many levels of an access are resolved before a loop.
 pub type Resolved<'a> = &'a dyn Fn(AccessId) -> usize;
 
+/// Whether a loop and those around tell the value of an expression.
+pub type HasValue<'a> = &'a dyn Fn(&Expr) -> bool;
+
 impl Operands<'_> {
     /// How many sparse levels at least two of the accesses have below the ones at hand.
     fn levels_below(&self, ids: &[AccessId], resolved: Resolved) -> usize {
@@ -81,14 +86,28 @@ impl Operands<'_> {
     }
 
     /// The sparse levels that a loop which determines `root` walks: those whose
-    /// outer levels are resolved and whose subscript is the variable itself. A level that is in no
-    /// order but has a table is left out where others tell all coordinates that it is asked for.
+    /// outer levels are resolved and whose subscript is the variable itself, or moves with it at a distance that
+    /// is known. A level that has a table, is read in strides, or at a distance that loops or data change, is left out where others
+    /// tell all coordinates that it is asked for.
     #[must_use]
-    pub fn iterators(&self, stmt: &Stmt, root: VarId, resolved: Resolved) -> Vec<AccessId> {
-        let mut all = self.walkable(stmt, root, resolved);
+    pub fn iterators(
+        &self,
+        stmt: &Stmt,
+        root: VarId,
+        (resolved, known): (Resolved, HasValue),
+    ) -> Vec<AccessId> {
+        let mut all = self.walkable(stmt, root, (resolved, known));
         let asked = |id: AccessId| {
             let format = &self.tensor(self.table.get(id).access.tensor).format;
             format.levels[resolved(id)].is_asked()
+        };
+        // Between two strides there may be many positions, and in a window that moves with the loops around all are
+        // walked anew: a search leaps over them.
+        let leapt = |id: AccessId| {
+            let access = &self.table.get(id).access;
+            let modes = &self.tensor(access.tensor).format.modes;
+            let fixed = carried(&access.subscripts[modes[resolved(id)]]).is_some();
+            !fixed || !self.has_each(id, root, resolved)
         };
         while all.len() > 1
             || self
@@ -102,7 +121,7 @@ impl Operands<'_> {
             let whole = !told(&all);
             let found = |&at: &usize| {
                 let others: Vec<AccessId> = [&all[..at], &all[at + 1..]].concat();
-                asked(all[at]) && (whole || told(&others))
+                (whole && asked(all[at])) || ((asked(all[at]) || leapt(all[at])) && told(&others))
             };
             match (0..all.len()).rev().find(found) {
                 Some(at) => all.remove(at),
@@ -113,7 +132,17 @@ impl Operands<'_> {
     }
 
     /// The sparse levels that such a loop can walk.
-    fn walkable(&self, stmt: &Stmt, root: VarId, resolved: Resolved) -> Vec<AccessId> {
+    fn walkable(
+        &self,
+        stmt: &Stmt,
+        root: VarId,
+        (resolved, known): (Resolved, HasValue),
+    ) -> Vec<AccessId> {
+        let walks = |level: Level, subscript: &Expr| {
+            level.is_walked()
+                && can_walk(level, subscript, root)
+                && (subscript.as_var().is_some() || known(subscript))
+        };
         self.table
             .in_stmt(self.graph, stmt, false)
             .into_iter()
@@ -123,8 +152,10 @@ impl Operands<'_> {
                 let format = &self.tensor(entry.access.tensor).format;
                 !entry.nested
                     && level < format.order()
-                    && format.levels[level].is_walked()
-                    && entry.access.subscripts[format.modes[level]].as_var() == Some(root)
+                    && walks(
+                        format.levels[level],
+                        &entry.access.subscripts[format.modes[level]],
+                    )
             })
             .collect()
     }
@@ -248,7 +279,14 @@ impl Operands<'_> {
         let repeats = !rest.op.is_some_and(ReduceOp::is_idempotent);
         let moves = rest.lhs.contains(&root) || vars_in(&rest.rhs).contains(&root);
         let single = self.single_walk(points, resolved);
-        single.filter(|_| !repeats && !moves)
+        single.filter(|&id| !repeats && !moves && self.has_each(id, root, resolved))
+    }
+
+    /// Whether each position of the level has a value of the loop's variable.
+    fn has_each(&self, id: AccessId, root: VarId, resolved: Resolved) -> bool {
+        let access = &self.table.get(id).access;
+        let modes = &self.tensor(access.tensor).format.modes;
+        stride(&access.subscripts[modes[resolved(id)]], root) == Some(1)
     }
 
     /// Whether the loop may leap: it is an intersection of levels without repeated coordinates.

@@ -15,6 +15,7 @@ pub mod build;
 mod collect;
 pub mod concretize;
 pub mod diagonals;
+pub mod distance;
 pub mod equal;
 pub mod exact;
 pub mod fold;

@@ -11,6 +11,7 @@
 //! variables that do not tell where: `C(to(i),k) += A(i,k)` runs over the rows of A once.
 
 use super::Graph;
+use super::distance::can_walk;
 use crate::format::TensorFormat;
 use crate::program::ir::{Access, Expr, ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -135,15 +136,20 @@ pub fn sparse_accesses(graph: &Graph, e: &Expr) -> Vec<Access> {
     found
 }
 
-/// The variables that stand alone in a subscript of a sparse tensor's access.
+/// The variables that subscripts of a sparse tensor's access move with.
 fn driving_vars(graph: &Graph, access: &Access) -> Vec<VarId> {
     let format = &graph.tensor(access.tensor).format;
     let last = format.levels.iter().rposition(|level| !level.is_full());
     let count = last.map_or(0, |last| last + 1);
-    format.modes[..count]
-        .iter()
-        .filter_map(|&mode| access.subscripts.get(mode)?.as_var())
-        .collect()
+    let mut found = Vec::new();
+    for (&level, &mode) in format.levels.iter().zip(&format.modes).take(count) {
+        let Some(subscript) = access.subscripts.get(mode) else {
+            continue;
+        };
+        let vars = vars_in(subscript).into_iter();
+        found.extend(vars.filter(|&var| can_walk(level, subscript, var)));
+    }
+    found
 }
 
 /// Whether `var` walks coordinates that a level of some access stores, so that
@@ -156,8 +162,9 @@ pub fn is_sparse_driven(graph: &Graph, rhs: &Expr, var: VarId) -> bool {
             .levels
             .iter()
             .zip(&format.modes)
-            .any(|(level, &mode)| {
-                !level.is_full() && access.subscripts.get(mode).and_then(Expr::as_var) == Some(var)
+            .any(|(&level, &mode)| {
+                let subscript = access.subscripts.get(mode);
+                !level.is_full() && subscript.is_some_and(|e| can_walk(level, e, var))
             })
     })
 }

@@ -7,6 +7,7 @@
 
 use super::Graph;
 use super::build::{Piece, lhs_first};
+use super::distance::can_walk;
 use super::equal::same_access;
 use super::fold::as_literal;
 use super::order::{appended_vars, choose, is_concordant, sparse_accesses, vars_in};
@@ -128,10 +129,15 @@ impl Graph {
             let vars = vars_in(&access.subscripts[mode]);
             vars.iter().all(|&outer| at(outer) < at(var))
         };
+        let added = |&mode: &usize| {
+            let mut others = vars_in(&access.subscripts[mode]).into_iter();
+            others.all(|other| other == var || at(other) < at(var))
+        };
         let mut modes = format.modes.iter().zip(&format.levels).enumerate();
         modes.any(|(n, (&mode, level))| {
             level.is_walked()
-                && access.subscripts[mode].as_var() == Some(var)
+                && can_walk(*level, &access.subscripts[mode], var)
+                && added(&mode)
                 && format.modes[..n].iter().all(outside)
         })
     }

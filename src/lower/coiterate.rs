@@ -3,10 +3,11 @@
 //! loop over the smallest coordinate. In the last two, operands stand still until the loop comes to theirs.
 
 use super::access::AccessId;
+use super::distance::Coordinates;
 use super::recover::Visit;
 use super::{Lower, Lowerer};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, Expr, LoopTag, ScalarType};
+use crate::loops::ir::{self, Expr, LoopTag, ScalarType};
 use crate::plan::{Case, Inside};
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ struct Walker {
     p: ir::VarId,
     pos: Expr,
     end: Expr,
-    crd: ArrayId,
+    coordinates: Coordinates,
     unique: bool,
     name: String,
     level: usize,
@@ -127,7 +128,7 @@ impl Lowerer<'_> {
             });
         }
         body.extend(self.first_case(cases, covered, (&standing, &coordinate), visit)?);
-        body.extend(standing.iter().map(Standing::move_on));
+        self.move_on(&standing, &mut body);
         let cond = b::all(active.iter().map(|w| w.goes_on()));
         Ok(ir::Stmt::While { cond, body })
     }
@@ -153,19 +154,20 @@ impl Lowerer<'_> {
         let standing: Vec<Standing> = walkers.iter().map(certain).collect();
         let point = (&case.present, &case.inside);
         let mut meet = self.first_case(&[point], false, (&standing, &coordinate), visit)?;
-        meet.extend(standing.iter().map(Standing::move_on));
+        self.move_on(&standing, &mut meet);
         let mut leap = Vec::new();
         for w in &walkers {
             let (next, found) = self.fresh_index(&w.called("next"), false);
             leap.push(ir::Stmt::Search {
                 var: next,
-                array: w.crd,
+                array: w.coordinates.array,
                 lo: w.pos.clone(),
                 hi: w.end.clone(),
-                key: coordinate.clone(),
+                key: w.coordinates.of(&coordinate),
                 by: ir::Look::Gallop,
             });
             leap.push(b::set(w.p, found));
+            leap.extend(self.pass_over(w));
         }
         let here = at.into_iter().map(|c| b::eq(c, coordinate.clone()));
         body.push(b::if_else(b::all(here), meet, leap));
@@ -191,7 +193,7 @@ impl Lowerer<'_> {
         let mut points: Vec<Point> = points_of(cases);
         points.push((&none, rest));
         body.extend(self.first_case(&points, true, (&standing, &coordinate), visit)?);
-        body.extend(standing.iter().map(Standing::move_on));
+        self.move_on(&standing, &mut body);
         let bounds = visit.window.bounds.clone();
         out.push(bounds.each(v, LoopTag::default(), body));
         Ok(out)
@@ -213,7 +215,7 @@ impl Lowerer<'_> {
         if !full {
             body.push(b::bind(v, bounds.hi.clone()));
             for w in &walkers {
-                let here = self.load_index(w.crd, w.pos.clone());
+                let here = self.value_at(&w.coordinates, w.pos.clone());
                 let less = b::lt(here.clone(), coordinate.clone());
                 body.push(b::if_then(b::and(w.goes_on(), less), vec![b::set(v, here)]));
             }
@@ -234,7 +236,7 @@ impl Lowerer<'_> {
             needed,
             self.inside(inside, inner, Some(visit.root))?,
         ));
-        body.extend(standing.iter().map(Standing::move_on));
+        self.move_on(&standing, &mut body);
         out.push(if full {
             bounds.each(v, LoopTag::default(), body)
         } else {
@@ -258,30 +260,61 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<Walker>> {
         let mut walkers = Vec::new();
         for id in ids {
-            let (segment, crd) = self.windowed(id, visit, out)?;
+            let (segment, coordinates) = self.windowed(id, visit, out)?;
             let name = self.level_name(id, visit.scope);
             let (p, pos) = self.fresh_index(&format!("p{name}"), true);
             out.push(b::bind(p, segment.begin));
             let end = self.bind(&format!("p{name}_end"), segment.end, out);
             let tensor = self.tensor(self.tree.table.get(id).access.tensor);
             let level = visit.scope.cursors[id.0].level;
-            walkers.push(Walker {
+            let walker = Walker {
                 id,
                 p,
                 pos,
                 end,
-                crd,
+                coordinates,
                 unique: tensor.format.levels[level].unique,
                 name: tensor.name.clone(),
                 level,
-            });
+            };
+            out.extend(self.pass_over(&walker));
+            walkers.push(walker);
         }
         Ok(walkers)
     }
 
+    /// Moves those on that stand at the coordinate at hand.
+    fn move_on(&self, standing: &[Standing], out: &mut Vec<ir::Stmt>) {
+        for stands in standing {
+            out.push(stands.move_on());
+            out.extend(self.pass_over(stands.walker));
+        }
+    }
+
+    /// Moves a walker to where the loop's variable has a value, if it may stand between two of them.
+    fn pass_over(&self, w: &Walker) -> Option<ir::Stmt> {
+        let between = self.has_none(&w.coordinates, w.pos.clone())?;
+        let cond = b::and(w.goes_on(), between);
+        let Some(key) = self.next_value(&w.coordinates, w.pos.clone()) else {
+            let body = vec![b::set(w.p, w.next())];
+            return Some(ir::Stmt::While { cond, body });
+        };
+        let (next, found) = self.fresh_index(&w.called("next"), false);
+        let search = ir::Stmt::Search {
+            var: next,
+            array: w.coordinates.array,
+            lo: w.pos.clone(),
+            hi: w.end.clone(),
+            key,
+            by: ir::Look::Gallop,
+        };
+        let body = vec![search, b::set(w.p, found)];
+        Some(ir::Stmt::While { cond, body })
+    }
+
     /// Declares where a walker stands.
     fn coordinate_of(&self, w: &Walker, name: &str, out: &mut Vec<ir::Stmt>) -> Expr {
-        self.bind(name, self.load_index(w.crd, w.pos.clone()), out)
+        self.bind(name, self.value_at(&w.coordinates, w.pos.clone()), out)
     }
 
     /// The end of the run of positions with the coordinate at hand, found by walking on `from` one of them or from
@@ -298,7 +331,8 @@ impl Lowerer<'_> {
         }
         let (last, value) = self.fresh_index(&w.called("last"), true);
         out.push(b::bind(last, from));
-        let same = b::eq(self.load_index(w.crd, value.clone()), coordinate.clone());
+        let stored = self.load_index(w.coordinates.array, value.clone());
+        let same = b::eq(stored, w.coordinates.of(coordinate));
         out.push(ir::Stmt::While {
             cond: b::and(b::lt(value.clone(), w.end.clone()), same),
             body: vec![b::set(last, b::add(value.clone(), b::int(1)))],
@@ -315,8 +349,9 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<Standing<'w>> {
         let stands = |walker: &'w Walker| {
-            let at = self.load_index(walker.crd, walker.pos.clone());
-            let here = b::and(walker.goes_on(), b::eq(at, coordinate.clone()));
+            let stored = self.load_index(walker.coordinates.array, walker.pos.clone());
+            let same = b::eq(stored, walker.coordinates.of(coordinate));
+            let here = b::and(walker.goes_on(), same);
             let flag = self.fresh(&format!("has_{}", walker.name), ScalarType::Bool, false);
             out.push(b::bind(flag, here));
             Standing {

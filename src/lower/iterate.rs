@@ -3,19 +3,21 @@
 use super::access::AccessId;
 use super::coiterate::points_of;
 use super::cuts::{Guards, guarded};
+use super::distance::Coordinates;
 use super::recover::{Root, Step, Top, Visit};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::graph::Tag;
+use crate::graph::distance::stride;
 use crate::graph::order::vars_in;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, Expr};
+use crate::loops::ir::{self, Expr};
 use crate::loops::linear;
 use crate::loops::trips::{self, Bounds};
 use crate::plan::{Inside, Loop, Merge, Over, Phase, Walk};
-use crate::program::ir::{self as program, Bound, SizeExpr, VarId};
+use crate::program::ir::{self as program, VarId};
 
 impl Lowerer<'_> {
     /// Lowers a loop.
@@ -87,8 +89,14 @@ impl Lowerer<'_> {
         let reads = |e: &&program::Expr| vars_in(e).contains(&root);
         let mut own = access.subscripts.iter().filter(reads);
         let is_plain = own.next().is_some_and(|e| e.as_var().is_some()) && own.next().is_none();
+        // Another variable of the subscript may walk the level, each time where this one has led it.
+        let moves = access.subscripts.iter().filter(reads).all(|e| {
+            let mut others = vars_in(e).into_iter().filter(|var| *var != root);
+            others.any(|var| stride(e, var).is_some())
+        });
         let why = match is_plain {
             true => format!("`{operand}` cannot be walked in the order of the loops"),
+            false if moves => format!("`{operand}` is walked anew at each of them"),
             false => format!("`{operand}` is searched at each of them"),
         };
         let remark = Diagnostic::performance(
@@ -116,7 +124,8 @@ impl Lowerer<'_> {
             | Walk::Leap(_)
             | Walk::Cases(_) => false,
         };
-        let mut summed = every;
+        // What is checked of data is no sum of the program's.
+        let mut summed = every && !self.checks;
         for nest in &self.tree.nests {
             nest.visit(&mut |part| summed &= !part.lhs.contains(&root));
         }
@@ -169,6 +178,10 @@ impl Lowerer<'_> {
         }
         let out = match &merge.walk {
             Walk::Nothing => Vec::new(),
+            // Nothing is leapt over by units that share the positions.
+            Walk::One(id, body) if self.is_far(*id, visit) && tag.parallel.is_none() => {
+                self.run_loop(*id, body, visit)?
+            }
             Walk::One(id, body) => {
                 let name = format!("p{}", self.level_name(*id, scope));
                 self.position_loop((*id, &name), body, visit, tag)?
@@ -286,17 +299,21 @@ impl Lowerer<'_> {
         tag: &Tag,
     ) -> Lower<(Vec<ir::Stmt>, Expr)> {
         let mut out = Vec::new();
-        let (segment, crd) = self.windowed(id, visit, &mut out)?;
+        let (segment, coordinates) = self.windowed(id, visit, &mut out)?;
         let stored = b::sub(segment.end.clone(), segment.begin.clone());
         let (p, pos) = self.fresh_index(name, false);
         let mut inner = visit.scope.clone();
         self.advance(&mut inner, id, pos.clone(), None);
         let (coordinate, value) = self.fresh_index(&self.graph.var(visit.root).name, false);
-        let load = self.load_index(crd, pos);
+        let has_value = self.has_value(&coordinates, pos.clone());
+        let load = self.value_at(&coordinates, pos);
         let mut body = vec![b::bind(coordinate, load.clone())];
-        inner.loads.insert(visit.root, load);
+        if coordinates.are_values() {
+            inner.loads.insert(visit.root, load);
+        }
         inner.coords.insert(visit.root, value);
         body.extend(self.inside(inside, inner, Some(visit.root))?);
+        let body = b::when(has_value.into_iter().collect(), body);
         let tag = self.loop_tag(tag, visit.scope);
         out.push(segment.bounds().each(p, tag, body));
         Ok((out, stored))
@@ -308,12 +325,8 @@ impl Lowerer<'_> {
         id: AccessId,
         visit: Visit,
         out: &mut Vec<ir::Stmt>,
-    ) -> Lower<(super::locate::Segment, ArrayId)> {
-        let Visit {
-            root,
-            window,
-            scope,
-        } = visit;
+    ) -> Lower<(super::locate::Segment, Coordinates)> {
+        let Visit { window, scope, .. } = visit;
         let mut segment = self.segment(id, scope)?;
         let tensor = self.tree.table.get(id).access.tensor;
         let level = scope.cursors[id.0].level;
@@ -324,19 +337,16 @@ impl Lowerer<'_> {
                 "read here",
             ));
         };
+        let coordinates = self.coordinates_in((id, crd), visit, out)?;
         if let Some(clip) = scope.windows.get(&(id, level)).filter(|clip| clip.absolute) {
             let Bounds { lo, hi, most } = clip.bounds.clone();
             (segment.begin, segment.end, segment.most) = (lo, hi, most);
-            return Ok((segment, crd));
+            return Ok((segment, coordinates));
         }
         let name = self.level_name(id, scope);
         // Each end that the variable has of the level needs no search.
-        let range = &self.graph.var(root).range;
-        let from = |end: &Bound, of: &SizeExpr| matches!(end, Bound::Static(end) if end == of);
-        let whole_lo = window.whole && from(&range.lo, &SizeExpr::Const(0));
-        let mode = self.tensor(tensor).format.modes[level];
-        let dim = self.tensor(tensor).dims[mode].clone();
-        let whole_hi = window.whole && from(&range.hi, &dim);
+        let ends = self.are_ends(id, visit);
+        let (whole_lo, whole_hi) = (window.whole && ends.0, window.whole && ends.1);
         if !whole_lo {
             let (begin, begin_value) = self.fresh_index(&format!("p{name}_begin"), false);
             out.push(ir::Stmt::Search {
@@ -344,7 +354,7 @@ impl Lowerer<'_> {
                 array: crd,
                 lo: segment.begin,
                 hi: segment.end.clone(),
-                key: window.bounds.lo.clone(),
+                key: coordinates.of(&window.bounds.lo),
                 by: ir::Look::Bisect,
             });
             segment.begin = begin_value;
@@ -356,7 +366,7 @@ impl Lowerer<'_> {
                 array: crd,
                 lo: segment.begin.clone(),
                 hi: segment.end,
-                key: window.bounds.hi.clone(),
+                key: coordinates.of(&window.bounds.hi),
                 by: ir::Look::Bisect,
             });
             segment.end = end_value;
@@ -369,7 +379,7 @@ impl Lowerer<'_> {
             segment.begin = self.named(&format!("p{name}_begin"), begin, out);
             segment.end = self.named(&format!("p{name}_end"), end, out);
         }
-        Ok((segment, crd))
+        Ok((segment, coordinates))
     }
 
     /// `A2` for the second level of A.

@@ -14,6 +14,7 @@ mod collect;
 pub mod conditions;
 mod copies;
 mod cuts;
+mod distance;
 pub mod emit;
 mod exits;
 mod extents;

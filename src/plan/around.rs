@@ -83,7 +83,7 @@ impl Around {
     }
 
     /// Whether the variables in a subscript are known, and the elements that it reads are found.
-    fn is_known(&self, operands: Operands, e: &Expr) -> bool {
+    pub fn is_known(&self, operands: Operands, e: &Expr) -> bool {
         let found = e.accesses().into_iter().all(|access| {
             let whole = operands.tensor(access.tensor).format.order();
             (operands.table.find(access)).is_none_or(|id| self.level(id) == whole)

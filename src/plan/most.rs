@@ -14,6 +14,7 @@
 use super::{Inside, Keeps, Merge, Node, Over, Then, Tree, Walk};
 use crate::graph::Graph;
 use crate::graph::access::AccessId;
+use crate::graph::distance::carried;
 use crate::program::ir::{Role, TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -245,7 +246,7 @@ impl Search<'_> {
             let modes = &self.graph.tensor(access.tensor).format.modes[..passed];
             let at = |var: &VarId| {
                 let mut levels = modes.iter();
-                levels.position(|&mode| access.subscripts[mode].as_var() == Some(*var))
+                levels.position(|&mode| carried(&access.subscripts[mode]) == Some(*var))
             };
             let levels: Option<Vec<usize>> = vars.iter().map(at).collect();
             Some((id, levels?.into_iter().max()?))
@@ -267,7 +268,7 @@ impl Search<'_> {
             let tensor = self.graph.tensor(access.tensor);
             let format = &tensor.format;
             let mut modes = format.modes[..passed].iter();
-            let level = modes.position(|&mode| access.subscripts[mode].as_var() == Some(var))?;
+            let level = modes.position(|&mode| carried(&access.subscripts[mode]) == Some(var))?;
             let known = tensor.role == Role::Input && !format.levels[level].is_full();
             known.then_some((id, level))
         };

@@ -5,6 +5,7 @@ use super::Opened;
 use super::around::Around;
 use super::spread::Turns;
 use crate::graph::access::{AccessId, Table};
+use crate::graph::distance::can_walk;
 use crate::graph::known::Known;
 use crate::graph::order::appended_vars;
 use crate::graph::relation::Values;
@@ -289,8 +290,12 @@ pub(super) fn walked_sparse(
         let access = &operands.table.get(id).access;
         let format = &operands.tensor(access.tensor).format;
         (around.level(id)..format.order()).any(|level| {
-            let var = access.subscripts[format.modes[level]].as_var();
-            !format.levels[level].is_full() && var.is_some_and(|var| walked.contains(&var))
+            let (stored, subscript) = (
+                format.levels[level],
+                &access.subscripts[format.modes[level]],
+            );
+            let mut own = walked.iter();
+            !stored.is_full() && own.any(|&var| can_walk(stored, subscript, var))
         })
     });
     ids.into_iter().collect()

@@ -18,7 +18,7 @@ use crate::graph::access::AccessId;
 use crate::graph::lattice::{Lattice, Point, Shape};
 use crate::graph::simplify::Operands;
 use crate::graph::{Graph, Stmt, Tag};
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{Expr, TensorId, VarId};
 use std::collections::BTreeSet;
 
 pub(super) struct Walker<'w> {
@@ -329,7 +329,10 @@ impl<'w> Walker<'w> {
         }
         let resolved = |id: AccessId| around.level(id);
         let mut iterators = match consecutive {
-            true => self.operands.iterators(body, root, &resolved),
+            true => {
+                let known = |e: &Expr| inner.is_known(self.operands, e);
+                self.operands.iterators(body, root, (&resolved, &known))
+            }
             false => Vec::new(),
         };
         if iterators.is_empty() {

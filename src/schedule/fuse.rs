@@ -13,11 +13,11 @@ use super::arguments::{Arguments, new_var};
 use super::synthesized;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::order::{is_sparse_driven, sparse_accesses};
+use crate::graph::order::sparse_accesses;
 use crate::graph::pattern;
 use crate::graph::relation::{Fuse, Partition};
 use crate::graph::{Graph, Loop, Nest, Relation};
-use crate::program::ir::VarId;
+use crate::program::ir::{Access, VarId};
 use crate::syntax::ast::Ident;
 
 const USAGE: &str = "fuse(i, j, f)";
@@ -175,8 +175,16 @@ fn nested(
         .with_help("leave the two loops apart"));
     }
     let stored = |var| graph.provenance.coordinates(var);
+    // What is read at a distance has no positions that a loop could count: values are fused.
+    let walks = |access: &Access, var: VarId| {
+        let levels = &graph.tensor(access.tensor).format.levels;
+        graph
+            .level_of(access, var)
+            .is_some_and(|level| !levels[level].is_full())
+    };
     for sparse in stored(outer) {
-        if !is_sparse_driven(graph, &nest.rhs, sparse) {
+        let accesses = sparse_accesses(graph, &nest.rhs);
+        if !accesses.iter().any(|access| walks(access, sparse)) {
             continue;
         }
         let below = stored(inner).iter().all(|&next| {

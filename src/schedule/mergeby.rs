@@ -12,8 +12,9 @@ use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::Graph;
+use crate::graph::distance::{carried, stride};
 use crate::graph::order::sparse_accesses;
-use crate::program::ir::{Expr, VarId};
+use crate::program::ir::VarId;
 
 const USAGE: &str = "mergeby(i, gallop)";
 
@@ -73,8 +74,13 @@ fn meeting(graph: &Graph, var: VarId) -> usize {
                     let format = &graph.tensor(access.tensor).format;
                     let mut levels = format.levels.iter().zip(&format.modes);
                     levels.any(|(level, &mode)| {
-                        let own = access.subscripts.get(mode).and_then(Expr::as_var);
-                        level.is_walked() && own.is_some_and(|v| roots.contains(&v))
+                        let own = access.subscripts.get(mode);
+                        // Others are searched where one tells the coordinates, see `Operands::iterators`.
+                        let plain = own.filter(|e| {
+                            carried(e)
+                                .is_some_and(|v| stride(e, v) == Some(1) && roots.contains(&v))
+                        });
+                        level.is_walked() && plain.is_some()
                     })
                 });
             most = most.max(stores.count());

@@ -15,6 +15,7 @@ use super::matching::find_access;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::fold::{as_literal, fold, is_fill};
+use crate::graph::order::vars_in;
 use crate::graph::pattern::constant;
 use crate::graph::print::access_text;
 use crate::graph::relation::Pos;
@@ -148,17 +149,16 @@ fn check_levels(
     let mut levels = Vec::new();
     for &root in roots {
         let Some(level) = graph.level_of(access, root) else {
-            return Err(Diagnostic::error(
-                codes::POSITION_SPACE,
-                arguments.span,
-                format!(
-                    "`{}` is not indexed by `{}`",
-                    tensor.name,
-                    graph.var(root).name
-                ),
-                "has no positions for it",
-            )
-            .with_help("name an operand with the variable alone as a subscript"));
+            let (name, var) = (&tensor.name, &graph.var(root).name);
+            let reads = |e: &Expr| vars_in(e).contains(&root);
+            let message = match access.subscripts.iter().any(reads) {
+                true => format!("`{name}` is indexed by more than `{var}` alone"),
+                false => format!("`{name}` is not indexed by `{var}`"),
+            };
+            let label = "has no positions for it";
+            let error = Diagnostic::error(codes::POSITION_SPACE, arguments.span, message, label);
+            let help = "name an operand with the variable alone as a subscript";
+            return Err(error.with_help(help));
         };
         levels.push(level);
     }

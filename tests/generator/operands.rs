@@ -76,8 +76,14 @@ impl Maker {
         let at = self.below(self.variables.len());
         let other = self.variables[at].clone();
         // TACO has sums of variables alone.
-        let known = if self.taco { 6 } else { 11 };
+        let known = if self.taco { 6 } else { 14 };
         match self.below(known) {
+            11 => format!("{variable} + {}", 1 + self.below(3)),
+            12 => format!("3 * {variable} + {}", self.below(3)),
+            13 => {
+                let name = self.index_tensor("uint8", &other);
+                format!("{variable} + {name}({other})")
+            }
             6 => format!("{variable} / 2"),
             7 => format!("({variable} + {other}) % 5"),
             8 => format!("max({variable} - 1, 0)"),

@@ -12,6 +12,8 @@ mod ranges;
 use self::ranges::extent;
 use super::bind::Bound;
 use crate::data::Packed;
+use crate::graph::distance::stride;
+use crate::graph::order::vars_in;
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Function, Statement, TensorId, VarId};
 use std::collections::BTreeMap;
 
@@ -95,8 +97,13 @@ fn walked(
             largest = Some((count, access));
         }
     }
+    // Of several variables one tells the element, where the others are known.
+    let moving = |e: &Expr| {
+        let mut vars = vars_in(e).into_iter();
+        vars.rfind(|&var| stride(e, var).is_some())
+    };
     let walked: Vec<VarId> = largest.map_or(Vec::new(), |(_, access)| {
-        access.subscripts.iter().filter_map(Expr::as_var).collect()
+        access.subscripts.iter().filter_map(moving).collect()
     });
     let others = stmt.vars.iter().filter(|var| !walked.contains(var));
     let others: f64 = others.map(|&var| extent(function, bound, var)).product();

@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat};
 use crate::graph::build::Piece;
+use crate::graph::distance::{can_walk, carried, stride};
 use crate::graph::fold::as_literal;
 use crate::graph::order::{
     choose_behind, is_concordant, is_sparse_driven, sparse_accesses, vars_in,
@@ -107,7 +108,7 @@ impl Graph {
             tensor.role == Role::Input
                 && self.walks(access, order, piece, Some(&ascending))
                 && levels
-                    .any(|(l, &mode)| l.is_walked() && access.subscripts[mode].as_var() == last)
+                    .any(|(l, &mode)| l.is_walked() && carried(&access.subscripts[mode]) == last)
         });
         let neutral = op.neutral(body.ty.compute());
         as_literal(&self.without(body, &telling)).is_some_and(|value| value.same_value(neutral))
@@ -171,7 +172,7 @@ impl Graph {
         let accesses = sparse_accesses(self, &piece.rhs);
         let named = |var: VarId| {
             let mut own = accesses.iter().flat_map(|access| &access.subscripts);
-            own.any(|subscript| subscript.as_var() == Some(var))
+            own.any(|subscript| stride(subscript, var).is_some())
         };
         let told = |var: VarId| is_sparse_driven(self, &piece.rhs, var);
         let mut summed = vars.iter().filter(|var| !piece.lhs.contains(var));
@@ -325,7 +326,7 @@ impl Graph {
         let stores_last = |access: &Access| {
             let format = &self.tensor(access.tensor).format;
             let mut levels = format.levels.iter().zip(&format.modes);
-            levels.any(|(l, &mode)| l.is_walked() && access.subscripts[mode].as_var() == Some(last))
+            levels.any(|(&l, &mode)| l.is_walked() && can_walk(l, &access.subscripts[mode], last))
         };
         let is_mask = |access: &Access| {
             let tensor = self.tensor(access.tensor);

@@ -1,6 +1,8 @@
 //! What a plan counts is what it stores, and no more than it says.
 
-use super::runner::{EXTENT, OF_MATRIX, Operand, Pattern, Runner, Values, all_patterns, program};
+use super::runner::{
+    DISTANT, OF_MATRIX, Operand, Pattern, Runner, Values, all_patterns, extents, program,
+};
 use crate::cases::scheduled;
 use crate::diagnostic::Sources;
 use crate::graph::Graph;
@@ -32,11 +34,13 @@ fn stays_below(
         return Some(false);
     };
     let positions = |&(id, last): &(AccessId, usize)| {
-        let format = &plan.tensors[tree.table.get(id).access.tensor.index()].format;
+        let tensor = tree.table.get(id).access.tensor;
+        let format = &plan.tensors[tensor.index()].format;
+        let extents = extents(plan, tensor);
         (0..=last).fold(1, |above, level| {
             let stored = patterns[&id.0].iter().map(|at| &at[..=level]);
             match format.levels[level].is_placed() {
-                true => above * usize::try_from(EXTENT).unwrap(),
+                true => above * usize::try_from(extents[level]).unwrap(),
                 false => stored.collect::<BTreeSet<_>>().len(),
             }
         })
@@ -59,7 +63,8 @@ fn what_is_counted_is_stored() {
         ("sum(k, A#(i,k) * A#(j,k))", "dense, compressed"),
         ("sum(k, B#(i,k) * B#(j,k))", "compressed, compressed"),
     ];
-    let operands: Vec<Operand> = OF_MATRIX.into_iter().chain(products).collect();
+    let distant = DISTANT.into_iter().chain(products);
+    let operands: Vec<Operand> = OF_MATRIX.into_iter().chain(distant).collect();
     let (mut counted, mut programs, mut bounded) = (0, 0, 0);
     for first in &operands {
         for second in &operands {

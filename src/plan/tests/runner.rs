@@ -2,8 +2,9 @@
 
 use crate::graph::Graph;
 use crate::graph::access::AccessId;
+use crate::graph::order::vars_in;
 use crate::plan::{Absent, By, Case, Inside, Loop, Node, Over, Plan, Then, Tree, Walk};
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{BinaryOp, Expr, ExprKind, Literal, SizeExpr, TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An operand of a program: how it is read, and its format.
@@ -19,7 +20,16 @@ pub(super) const OF_MATRIX: [Operand; 7] = [
     ("R#(j)", "compressed"),
 ];
 
-/// Rows and columns.
+/// Operands that are read at a distance, or in strides.
+pub(super) const DISTANT: [Operand; 5] = [
+    ("A#(i,j+1)", "dense, compressed"),
+    ("B#(i+1,j)", "compressed, compressed"),
+    ("T#(j,2*i)", "dense, compressed"),
+    ("S#(2*i)", "compressed"),
+    ("R#(j+1)", "compressed"),
+];
+
+/// Rows and columns of results.
 pub(super) const EXTENT: i64 = 2;
 
 /// What an access stores: the coordinates in the order of its levels.
@@ -66,16 +76,18 @@ impl<'a> Runner<'a> {
         let order = self.plan.tensors[access.tensor.index()].format.order();
         let nest = &self.tree.nests[0];
         let mut vars: BTreeSet<VarId> = nest.lhs.iter().copied().collect();
-        vars.extend(access.subscripts.iter().filter_map(|s| s.as_var()));
+        vars.extend(access.subscripts.iter().flat_map(vars_in));
         let vars: Vec<VarId> = vars.into_iter().collect();
         assert!(
             vars.iter()
                 .all(|&var| self.graph.static_range(var).is_some())
         );
-        let values = elements(vars.len()).into_iter().map(|element| {
-            let pairs = vars.iter().copied().zip(element);
-            pairs.collect::<Values>()
-        });
+        let values = elements(&vec![EXTENT; vars.len()])
+            .into_iter()
+            .map(|element| {
+                let pairs = vars.iter().copied().zip(element);
+                pairs.collect::<Values>()
+            });
         let stored = values.filter(|values| self.stores(id, order - 1, values));
         stored
             .map(|values| nest.lhs.iter().map(|var| values[var]).collect())
@@ -87,8 +99,9 @@ impl<'a> Runner<'a> {
         let access = &self.tree.table.get(id).access;
         let format = &self.plan.tensors[access.tensor.index()].format;
         let modes = format.modes[..=level].iter();
-        let vars = modes.map(|&mode| access.subscripts[mode].as_var().unwrap());
-        vars.map(|var| values[&var]).collect()
+        modes
+            .map(|&mode| value(&access.subscripts[mode], values))
+            .collect()
     }
 
     /// Whether the access stores something below its coordinates.
@@ -158,7 +171,7 @@ impl<'a> Runner<'a> {
         match &l.over {
             Over::Constant(tensor, _) => {
                 if *tensor == self.tensor {
-                    self.set = elements(self.plan.tensors[tensor.index()].dims.len());
+                    self.set = elements(&extents(self.plan, *tensor));
                 }
             }
             Over::Every { root, body } => match root {
@@ -233,12 +246,39 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// All coordinates of so many modes.
-pub(super) fn elements(order: usize) -> BTreeSet<Vec<i64>> {
+/// The value of a subscript.
+fn value(e: &Expr, values: &Values) -> i64 {
+    if let Some(var) = e.as_var() {
+        values[&var]
+    } else if let ExprKind::Literal(Literal::Int(n)) = e.kind {
+        n
+    } else if let ExprKind::Binary(BinaryOp::Add, a, b) = &e.kind {
+        value(a, values) + value(b, values)
+    } else if let ExprKind::Binary(BinaryOp::Mul, a, b) = &e.kind {
+        value(a, values) * value(b, values)
+    } else {
+        panic!("no operand is read so")
+    }
+}
+
+/// The extents of a tensor's levels.
+pub(super) fn extents(plan: &Plan, tensor: TensorId) -> Vec<i64> {
+    let tensor = &plan.tensors[tensor.index()];
+    let extent = |&mode: &usize| {
+        let SizeExpr::Const(n) = tensor.dims[mode] else {
+            panic!("sizes are numbers")
+        };
+        n
+    };
+    tensor.format.modes.iter().map(extent).collect()
+}
+
+/// All coordinates of levels of these extents.
+pub(super) fn elements(extents: &[i64]) -> BTreeSet<Vec<i64>> {
     let mut all = BTreeSet::from([Vec::new()]);
-    for _ in 0..order {
+    for extent in extents {
         let longer = all.iter().flat_map(|element: &Vec<i64>| {
-            (0..EXTENT).map(move |last| [element.as_slice(), &[last]].concat())
+            (0..*extent).map(move |last| [element.as_slice(), &[last]].concat())
         });
         all = longer.collect();
     }
@@ -258,13 +298,15 @@ pub(super) fn program(lhs: &str, operands: &[Operand], ops: &[&str], schedule: &
             Some(before) => format!(" {} {read}", ops[before]),
         };
     }
-    let sizes = operands.iter().enumerate().map(|(at, (read, format))| {
+    let sizes = operands.iter().enumerate().map(|(at, (read, _))| {
         let read = read.replace('#', &at.to_string());
-        let name = read.rsplit('(').nth(1).unwrap().rsplit(' ').next().unwrap();
-        match format.contains(',') {
-            true => format!("double(2,2) {name}"),
-            false => format!("double(2) {name}"),
-        }
+        let (before, subscripts) = read.rsplit_once('(').unwrap();
+        let name = before.rsplit([' ', '(']).next().unwrap();
+        // At a distance, or in strides, the results' coordinates lead to 2.
+        let extent = |subscript: &str| EXTENT + i64::from(subscript.contains(['+', '*']));
+        let subscripts = subscripts.trim_end_matches(')').split(',');
+        let extents: Vec<String> = subscripts.map(|s| extent(s).to_string()).collect();
+        format!("double({}) {name}", extents.join(","))
     });
     let parameters: Vec<String> = sizes.collect();
     let given = if schedule.is_empty() {
@@ -288,9 +330,8 @@ pub(super) fn all_patterns(
     // The bits that say what is stored.
     let places: Vec<(usize, Vec<i64>)> = entries
         .flat_map(|(at, entry)| {
-            let format = &plan.tensors[entry.access.tensor.index()].format;
-            let all = elements(format.order()).into_iter();
-            let sparse = !format.is_dense();
+            let sparse = !plan.tensors[entry.access.tensor.index()].format.is_dense();
+            let all = elements(&extents(plan, entry.access.tensor)).into_iter();
             all.filter(move |_| sparse)
                 .map(move |element| (at, element))
         })

@@ -3,8 +3,9 @@
 
 use super::Statistics;
 use crate::graph::Graph;
+use crate::graph::distance::carried;
 use crate::level::Level;
-use crate::program::ir::{Access, Expr, VarId};
+use crate::program::ir::{Access, VarId};
 
 /// A set of loops, by their places in the nest.
 pub(super) type Loops = u32;
@@ -71,7 +72,7 @@ pub(super) fn extents(
 ) -> Vec<f64> {
     let of_sparse = |var: &VarId| {
         let mut subscripts = sparse.iter().flat_map(|access| &access.subscripts);
-        subscripts.any(|s| s.as_var() == Some(*var))
+        subscripts.any(|s| carried(s) == Some(*var))
     };
     let extent = |var: &VarId| match statistics.extent(graph, *var) {
         #[allow(clippy::cast_precision_loss, reason = "an estimate")]
@@ -82,7 +83,7 @@ pub(super) fn extents(
     vars.iter().map(extent).collect()
 }
 
-/// The levels of an access that loops walk; `None` if a subscript is more than a variable.
+/// The levels of an access that loops walk; `None` if a subscript is more than a variable at a distance.
 pub(super) fn levels(
     graph: &Graph,
     access: &Access,
@@ -100,7 +101,7 @@ pub(super) fn levels(
         _ => estimate.inner_children,
     };
     let stored = |(depth, (level, &mode)): (usize, (&Level, &usize))| {
-        let var = access.subscripts.get(mode).and_then(Expr::as_var)?;
+        let var = access.subscripts.get(mode).and_then(carried)?;
         let known = statistics.children(graph, access.tensor, depth);
         let children = match (level.is_full(), level.is_branchless()) {
             (true, _) => None,

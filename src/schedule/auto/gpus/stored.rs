@@ -152,7 +152,8 @@ impl Writer<'_> {
         let ([i, j], [access]) = (vars.as_slice(), accesses.as_slice()) else {
             return;
         };
-        if !self.is_left(*i) || self.is_left(*j) || !self.is_sparse(*j) {
+        let walked = self.graph.level_of(access, *j).is_some() && self.is_sparse(*j);
+        if !self.is_left(*i) || self.is_left(*j) || !walked {
             return;
         }
         let gpu = &self.profile.gpu;
