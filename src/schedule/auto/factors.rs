@@ -6,7 +6,7 @@ use super::turned::Turned;
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::order::{range_vars, sparse_accesses, vars_in};
 use crate::graph::terms::{reduces, root_reduction};
-use crate::graph::{Graph, Nest, equal};
+use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 use crate::scalar::ScalarType;
 use crate::schedule::matching::{Fraction, operands};
@@ -123,14 +123,15 @@ impl Product {
         // What a range names has its loop outside.
         let named = vars.iter().map(|&v| set(&range_vars(graph, v)));
         let mut outside: Vec<Loops> = named.collect::<Option<_>>()?;
-        let mut in_order = |order: &[usize]| {
-            for (n, &at) in order.iter().enumerate() {
-                outside[at] |= loops(&order[..n]);
-            }
-        };
         for access in &sparse {
             let walked = levels(graph, access, &vars, statistics)?;
-            in_order(&walked.iter().map(|level| level.at).collect::<Vec<_>>());
+            // Where all coordinates are stored, positions are computed once those of the levels above are known.
+            for (n, level) in walked.iter().enumerate() {
+                if level.children.is_some() {
+                    let above = walked[..n].iter().map(|level| level.at);
+                    outside[level.at] |= loops(&above.collect::<Vec<_>>());
+                }
+            }
         }
         // What a result stores, or adds to its sum, has its loops outside the sum's.
         let format = &graph.tensor(nest.tensor).format;
@@ -140,11 +141,13 @@ impl Product {
         let stored = places(&vars, &stored)?;
         let last = format.modes.last().map(|&mode| nest.lhs[mode]);
         let result = Factor {
-            vars: set(&nest.lhs)?,
+            vars: set(&taken_apart(graph, &vars, &nest.lhs))?,
             along: set(last.as_slice())?,
             levels: Vec::new(),
         };
-        in_order(&stored);
+        for (n, &at) in stored.iter().enumerate() {
+            outside[at] |= loops(&stored[..n]);
+        }
         let is_whole = root_reduction(&nest.rhs, nest.op).is_some();
         let first = match is_whole {
             true => loops(&stored),
@@ -277,6 +280,19 @@ fn apart(graph: &Graph, access: &Access) -> Vec<VarId> {
         });
     }
     found
+}
+
+/// The variables, and those that stand in loops in the place of what was taken apart into blocks.
+fn taken_apart(graph: &Graph, vars: &[VarId], of: &[VarId]) -> Vec<VarId> {
+    let parts = |&var: &VarId| match vars.contains(&var) {
+        true => vec![var],
+        false => {
+            let relations = graph.provenance.consumers(var);
+            let parts = relations.flat_map(Relation::children);
+            parts.filter(|part| vars.contains(part)).collect()
+        }
+    };
+    of.iter().flat_map(parts).collect()
 }
 
 fn places(vars: &[VarId], of: &[VarId]) -> Option<Vec<usize>> {
