@@ -7,7 +7,7 @@ use super::shares::Shares;
 use super::types::c_type;
 use super::wrap::wrap_call;
 use crate::loops::functions;
-use crate::loops::ir::{ArrayId, ExprKind, LoopTag, Stmt, Storage, VarId};
+use crate::loops::ir::{ArrayId, ExprKind, LoopTag, Piece, Stmt, Storage, VarId};
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use crate::target::Target;
@@ -42,7 +42,8 @@ impl Printer<'_> {
         };
         // What watches races stands beside the statements of the loop.
         let here = self.part == Part::Body && self.watch.is_none();
-        let Some(returned) = functions::returned(self.kernel, tag).filter(|_| tag.function && here)
+        let Some(returned) =
+            functions::returned(self.kernel, tag).filter(|_| tag.function.is_some() && here)
         else {
             return false;
         };
@@ -178,8 +179,8 @@ impl Printer<'_> {
         };
         let (mut vars, mut arrays) = used_names(body);
         let declared = visit::declared(body);
-        if let Some(pos) = tag.shares() {
-            arrays.insert(pos);
+        if tag.function == Some(Piece::Share) {
+            arrays.extend(tag.shares());
             for bound in [lo, hi] {
                 visit::expr(bound, &mut |node| {
                     if let ExprKind::Var(var) = node.kind {

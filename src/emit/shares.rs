@@ -2,7 +2,7 @@
 
 use super::kernel::{Dialect, Printer};
 use super::types::helper_suffix;
-use crate::loops::ir::{Run, Stmt};
+use crate::loops::ir::{Piece, Run, Stmt};
 
 /// The text around a loop over rows.
 pub(super) struct Shares {
@@ -36,20 +36,22 @@ impl Printer<'_> {
         else {
             return None;
         };
-        let Run::Threads {
-            shares: Some(pos), ..
-        } = tag.run
-        else {
+        let Run::Threads { shares, .. } = tag.run else {
             return None;
         };
+        let of = match shares {
+            Some(pos) => {
+                let suffix = helper_suffix(self.kernel.array(pos).elem);
+                format!("sparsec_share_{suffix}({}, ", self.array(pos))
+            }
+            None if tag.function == Some(Piece::Share) => "sparsec_even_share(".to_string(),
+            None => return None,
+        };
         let row = self.kernel.var(*var).name.clone();
-        let array = self.array(pos).to_string();
-        let suffix = helper_suffix(self.kernel.array(pos).elem);
         let (lo, hi) = (self.expr(lo), self.expr(hi));
         let (share, shares) = (self.scopes.fresh("share"), self.scopes.fresh("shares"));
         let end = self.scopes.fresh(&format!("{row}_end"));
-        let first =
-            |of: &str| format!("sparsec_share_{suffix}({array}, {lo}, {hi}, {of}, {shares})");
+        let first = |share: &str| format!("{of}{lo}, {hi}, {share}, {shares})");
         Some(Shares {
             count: format!("const int64_t {shares} = sparsec_thread_count();"),
             around: format!("for (int64_t {share} = 0; {share} < {shares}; {share}++) {{"),

@@ -9,7 +9,7 @@
 
 pub use super::device::ir::Device;
 pub use super::interface::Interface;
-pub use super::tag::{Jam, LoopTag, Reductions, Run};
+pub use super::tag::{Jam, LoopTag, Piece, Reductions, Run};
 use crate::ids::id;
 use crate::operators;
 pub use crate::operators::{Func, ReduceOp, is_atomic};

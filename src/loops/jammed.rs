@@ -13,7 +13,7 @@
 //! knows.
 
 use super::device::{Definitions, definitions, inlined};
-use super::ir::{ArrayId, Expr, ExprKind, Jam, Kernel, Stmt, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Jam, Kernel, Piece, Stmt, VarId};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -34,14 +34,14 @@ fn list(known: &Definitions, shared: Option<&BTreeSet<ArrayId>>, body: &mut [Stm
         let mut own = None;
         if let Stmt::For { var, tag, body, .. } = stmt {
             // A share of it is a loop in a function.
-            if shared.is_none() && tag.is_shared() && !(tag.function && tag.shares().is_some()) {
+            if shared.is_none() && tag.is_shared() && tag.function != Some(Piece::Share) {
                 own = Some(declared(body));
             }
             if let Some(to) = spoiled(*var, body, known).filter(|_| !tag.is_vector()) {
                 let is_known = own.as_ref().or(shared).is_none_or(|own| own.contains(&to));
                 tag.jam = if is_known { Jam::Never } else { Jam::Threads };
             }
-            if tag.function {
+            if tag.function.is_some() {
                 own = None;
             }
         }

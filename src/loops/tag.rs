@@ -16,6 +16,14 @@ pub enum Jam {
     Threads,
 }
 
+/// What a thread runs of a loop as a function; see [`super::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Iteration,
+    /// All of its iterations, neighbours: as the loop's positions of rows share them out, or equally many.
+    Share,
+}
+
 /// How a loop runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopTag {
@@ -24,8 +32,8 @@ pub struct LoopTag {
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
     pub jam: Jam,
-    /// What a thread runs of it, an iteration or its share of them, is a function; see [`super::functions`].
-    pub function: bool,
+    /// What a thread runs of it is a function.
+    pub function: Option<Piece>,
     /// Whoever asked for it answers for races of its iterations: the user (`IgnoreRaces`), or lowering,
     /// which has numbered the places that they set.
     pub races_ignored: bool,

@@ -161,7 +161,7 @@ impl Verifier<'_> {
                 body,
             } => {
                 self.bounds((lo, hi), *most, *step);
-                let apart = !tag.function || functions::may_be(self.kernel, stmt);
+                let apart = tag.function.is_none() || functions::may_be(self.kernel, stmt);
                 self.check(apart, || {
                     "what threads run is no function of its own".to_string()
                 });

@@ -100,7 +100,7 @@ impl Lowerer<'_> {
             run,
             unroll,
             reversed: false,
-            function: false,
+            function: None,
             jam: Jam::Free,
             races_ignored: (tag.parallel.as_ref()).is_some_and(|p| p.race == Race::IgnoreRaces),
         }

@@ -2,7 +2,7 @@
 
 use super::lex::Token;
 use super::{Read, Reader, Writer, words};
-use crate::loops::ir::{GpuUnit, Group, Jam, LoopTag, OmpSchedule, Run};
+use crate::loops::ir::{GpuUnit, Group, Jam, LoopTag, OmpSchedule, Piece, Run};
 
 impl Writer<'_> {
     pub(super) fn tag(&self, tag: &LoopTag) -> String {
@@ -41,9 +41,11 @@ impl Writer<'_> {
             Jam::Never => " no_jam",
             Jam::Threads => " no_jam(threads)",
         };
-        if tag.function {
-            text += " function";
-        }
+        text += match tag.function {
+            None => "",
+            Some(Piece::Share) if tag.shares().is_none() => " function(share)",
+            Some(Piece::Iteration | Piece::Share) => " function",
+        };
         for (op, var) in tag.reductions() {
             let op = words::sign(*op);
             text += &format!(" reduce({op} {})", self.var(*var));
@@ -84,7 +86,17 @@ impl Reader {
                 tag.jam = Jam::Threads;
             }
         }
-        tag.function = self.word("function");
+        if self.word("function") {
+            let mut piece = tag.shares().map_or(Piece::Iteration, |_| Piece::Share);
+            if self.mark("(") {
+                if !self.word("share") {
+                    return Err(self.wrong("`share` is expected"));
+                }
+                self.expect_mark(")")?;
+                piece = Piece::Share;
+            }
+            tag.function = Some(piece);
+        }
         while self.word("reduce") {
             self.expect_mark("(")?;
             let reduction = (self.reduction()?, self.var()?);

@@ -43,6 +43,8 @@ pub struct Cpu {
     /// fewer products over.
     pub long_sum: i64,
     pub few_lanes: i64,
+    /// Terms of a sum that are written out.
+    pub few_terms: i64,
     /// Fewer elements are not worth a tile.
     pub least_tile: i64,
     /// Tiles that pass over a copy of what they read side by side, so that the copy pays; and how
@@ -80,6 +82,7 @@ impl Default for Cpu {
             long_row: 20,
             long_sum: 128,
             few_lanes: 8,
+            few_terms: 16,
             least_tile: 4,
             passes: 8,
             near_bytes: 1 << 21,

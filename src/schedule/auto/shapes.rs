@@ -157,6 +157,9 @@ impl<'b, 'g> Tiles<'b, 'g> {
         }
         let (graph, nest) = (self.writer.graph, self.writer.nest);
         let row = self.best.product.result.along;
+        if self.has_few_terms(sums) {
+            return None;
+        }
         let last = graph.tensor(nest.tensor).format.levels.last();
         if row.count_ones() == 1 && last.is_some_and(|level| level.is_full()) {
             let at = row.trailing_zeros() as usize;
@@ -180,6 +183,19 @@ impl<'b, 'g> Tiles<'b, 'g> {
         found
             .or_else(|| self.stored_sum(sums).map(Shape::Stored))
             .filter(|_| self.splits.is_empty())
+    }
+
+    /// Whether each element of a vector is a sum of a few dense terms: compilers write them out, and take several
+    /// elements at a time, with what is the same for all in registers.
+    fn has_few_terms(&self, sums: Loops) -> bool {
+        let product = &self.best.product;
+        let extents = self.among(sums).into_iter().map(|at| self.extent(at));
+        let terms = extents.reduce(|all, own| all?.checked_mul(own?)).flatten();
+        let is_dense = product.factors.iter().all(|f| f.levels.is_empty());
+        product.result.vars.count_ones() == 1
+            && is_dense
+            && product.is_whole
+            && terms.is_some_and(|terms| terms <= self.cpu().few_terms)
     }
 
     /// The innermost sum whose products stand side by side.

@@ -694,6 +694,12 @@ SPARSEC_SHARE(int32)
 SPARSEC_SHARE(int64)
 #undef SPARSEC_SHARE
 
+/* The first of the iterations lo..hi in this share, of which each has as many. */
+static inline int64_t sparsec_even_share(int64_t lo, int64_t hi, int64_t share, int64_t shares) {
+    const int64_t all = hi > lo ? hi - lo : 0;
+    return lo + all / shares * share + all % shares * share / shares;
+}
+
 /* The same, in steps that double: quick where the position is near lo. */
 SPARSEC_FN int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
     int64_t step = 1;
