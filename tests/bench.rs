@@ -382,6 +382,12 @@ fn operations_are_counted_as_they_are_done() {
     let triangle = "def f(double(N,N) A) -> (y) { y(i) +=! A(i,j) where j in 0:i+1 }";
     let data = ["A=ones", "--size", "N=100"];
     assert_eq!(operations(triangle, &data), 5050.0);
+    // Each stored element once, at a distance, too, and for each of the weights.
+    let distant = "def f(double(N,N) A) -> (y) { y(i) +=! A(i,j+1) }\nformat f { A: csr }";
+    assert_eq!(operations(distant, &data), 10_000.0);
+    let signal = "def f(double(N) x, double(K) w) -> (y) { y(i) +=! x(i+j) * w(j) }\nformat f { x: {compressed} }";
+    let data = ["x=ones", "w=ones", "--size", "N=100", "--size", "K=5"];
+    assert_eq!(operations(signal, &data), 1000.0);
     // The starts of 37 rows and behind them, the last of which is 93.
     let rows = "def f(int(R) pos, double(Z) v, double(Z) x) -> (y) { y(i) +=! v(p) * x(p) where i in 0:R-1, p in pos(i):pos(i+1) }";
     let data = [

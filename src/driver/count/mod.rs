@@ -97,10 +97,12 @@ fn walked(
             largest = Some((count, access));
         }
     }
-    // Of several variables one tells the element, where the others are known.
+    // Of several variables one tells the element, where the others are known: each element is met once for each of the
+    // fewest values that these have.
     let moving = |e: &Expr| {
-        let mut vars = vars_in(e).into_iter();
-        vars.rfind(|&var| stride(e, var).is_some())
+        let vars = vars_in(e).into_iter();
+        let vars = vars.filter(|&var| stride(e, var).is_some());
+        vars.max_by(|&x, &y| extent(function, bound, x).total_cmp(&extent(function, bound, y)))
     };
     let walked: Vec<VarId> = largest.map_or(Vec::new(), |(_, access)| {
         access.subscripts.iter().filter_map(moving).collect()
