@@ -88,15 +88,22 @@ impl Graph {
     /// Whether a variable of a nest numbers the slots of one of its operands.
     #[must_use]
     pub fn is_slot(&self, nest: &Nest, var: VarId) -> bool {
-        sparse_accesses(self, &nest.rhs).iter().any(|access| {
-            let declared = self.function.tensors.get(access.tensor.index());
-            let Some(format) = declared.map(|t| &t.format) else {
-                return false;
-            };
-            let slots = format.slots().map(|level| format.as_stored().modes[level]);
-            let number = slots.and_then(|mode| access.subscripts.get(mode));
-            number.is_some_and(|number| number.as_var() == Some(var))
-        })
+        let accesses = sparse_accesses(self, &nest.rhs);
+        accesses
+            .iter()
+            .any(|access| self.numbers_slots(access, var))
+    }
+
+    /// Whether the variable numbers the slots of what the access reads.
+    #[must_use]
+    pub fn numbers_slots(&self, access: &Access, var: VarId) -> bool {
+        let declared = self.function.tensors.get(access.tensor.index());
+        let Some(format) = declared.map(|t| &t.format) else {
+            return false;
+        };
+        let slots = format.slots().map(|level| format.as_stored().modes[level]);
+        let number = slots.and_then(|mode| access.subscripts.get(mode));
+        number.is_some_and(|number| number.as_var() == Some(var))
     }
 
     fn refuse_nested(&self, rhs: &Expr, stmt: &Statement) -> Result<(), Diagnostic> {

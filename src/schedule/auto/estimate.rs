@@ -74,9 +74,16 @@ pub(super) fn extents(
         let mut subscripts = sparse.iter().flat_map(|access| &access.subscripts);
         subscripts.any(|s| carried(s) == Some(*var))
     };
+    let is_slot = |var: &VarId| {
+        sparse
+            .iter()
+            .any(|access| graph.numbers_slots(access, *var))
+    };
     let extent = |var: &VarId| match statistics.extent(graph, *var) {
         #[allow(clippy::cast_precision_loss, reason = "an estimate")]
         Some(extent) => extent.max(0) as f64,
+        // As many as the longest row has elements.
+        None if is_slot(var) => statistics.profile.estimate.row_children,
         None if of_sparse(var) => statistics.profile.estimate.sparse_extent,
         None => statistics.profile.estimate.dense_extent,
     };
