@@ -297,9 +297,16 @@ impl<'b, 'g> Tiles<'b, 'g> {
         &self.writer.profile.cpu
     }
 
-    /// How long tiles of the result's row are.
+    /// How long tiles of the result's row are. A row of less than two tiles that only short ones leave nothing of is one:
+    /// operands are walked once for each.
     pub(super) fn row_length(&self, at: usize) -> Option<i64> {
-        self.length(at, elements(self.writer, self.cpu().row_bytes))
+        let most = elements(self.writer, self.cpu().row_bytes);
+        let length = self.length(at, most)?;
+        let whole = self.extent(at).filter(|extent| {
+            let is_cut = 2 * length <= *extent && length < most;
+            is_cut && *extent < 2 * most && extent % self.cpu().short_row == 0
+        });
+        Some(whole.unwrap_or(length))
     }
 
     /// How many rows a tile has.
