@@ -138,7 +138,7 @@ fn has_terms(stmt: &Stmt) -> bool {
     visit::stmts(body, &mut |stmt| {
         if let Stmt::For { var, lo, hi, .. } = stmt
             && let (Some(lo), Some(hi)) = (b::as_int(lo), b::as_int(hi))
-            && hi - lo <= MOST_TERMS
+            && hi.checked_sub(lo).is_some_and(|terms| terms <= MOST_TERMS)
         {
             short.insert(*var);
         }
