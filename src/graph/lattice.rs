@@ -67,7 +67,7 @@ pub struct Point {
 /// How many levels of an access are resolved before a loop.
 pub type Resolved<'a> = &'a dyn Fn(AccessId) -> usize;
 
-/// Whether a loop and those around tell the value of an expression.
+/// Whether the loops around tell all of an expression but the variable that a loop determines.
 pub type HasValue<'a> = &'a dyn Fn(&Expr) -> bool;
 
 impl Operands<'_> {

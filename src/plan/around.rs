@@ -2,6 +2,7 @@
 
 use crate::graph::access::AccessId;
 use crate::graph::known::Known;
+use crate::graph::order::vars_in;
 use crate::graph::relation::{self, Quantity, Values};
 use crate::graph::simplify::Operands;
 use crate::program::ir::{Expr, TensorId, VarId};
@@ -84,11 +85,23 @@ impl Around {
 
     /// Whether the variables in a subscript are known, and the elements that it reads are found.
     pub fn is_known(&self, operands: Operands, e: &Expr) -> bool {
-        let found = e.accesses().into_iter().all(|access| {
+        self.finds(operands, e) && Known::after(operands.graph, &self.loops).has_value(e)
+    }
+
+    /// Whether all but one variable in a subscript is known: it stays as it is in a loop that tells this one. Another
+    /// may follow from it, as where loops are skewed.
+    pub fn is_known_but(&self, operands: Operands, e: &Expr, root: VarId) -> bool {
+        let mut known = Known::after(operands.graph, &self.loops);
+        let mut others = vars_in(e).into_iter().filter(|&var| var != root);
+        self.finds(operands, e) && others.all(|var| known.tells(var))
+    }
+
+    /// Whether the elements that a subscript reads are found.
+    fn finds(&self, operands: Operands, e: &Expr) -> bool {
+        e.accesses().into_iter().all(|access| {
             let whole = operands.tensor(access.tensor).format.order();
             (operands.table.find(access)).is_none_or(|id| self.level(id) == whole)
-        });
-        found && Known::after(operands.graph, &self.loops).has_value(e)
+        })
     }
 
     /// What a loop over `var` determines here.

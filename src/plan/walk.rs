@@ -330,7 +330,7 @@ impl<'w> Walker<'w> {
         let resolved = |id: AccessId| around.level(id);
         let mut iterators = match consecutive {
             true => {
-                let known = |e: &Expr| inner.is_known(self.operands, e);
+                let known = |e: &Expr| around.is_known_but(self.operands, e, root);
                 self.operands.iterators(body, root, (&resolved, &known))
             }
             false => Vec::new(),
