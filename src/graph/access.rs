@@ -2,7 +2,7 @@
 
 use super::equal::same_access;
 use super::relation::Pos;
-use super::{Graph, Guard, Stmt};
+use super::{Graph, Guard, Stmt, spans};
 use crate::level::ArrayRole;
 use crate::program::affine;
 use crate::program::ir::{self, Access, ExprKind, Role, Tensor, TensorId, VarId};
@@ -29,6 +29,20 @@ pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bo
         || super::order::vars_in(subscript).into_iter().any(ranges);
     let param = |id: TensorId| size_param(&tensors[id.index()]);
     checked || affine(subscript, &param).is_none()
+}
+
+/// Whether the coordinate of an operand's level may be none that the level has, so that there may be no position to
+/// compute from it: only a condition of the program keeps it in bounds, or data decide and the operand is read on a
+/// condition.
+#[must_use]
+pub fn may_lie_outside(graph: &Graph, tensors: &[Tensor], entry: &Entry, level: usize) -> bool {
+    let tensor = &tensors[entry.access.tensor.index()];
+    let mode = tensor.format.modes[level];
+    let subscript = &entry.access.subscripts[mode];
+    if graph.is_conditional(entry.access.tensor) {
+        return !spans::lies_in(graph, subscript, &tensor.dims[mode]);
+    }
+    entry.guarded && is_checked(graph, tensors, subscript)
 }
 
 /// The type of a scalar that a subscript may have as a size has it: an integer that nobody writes.

@@ -66,9 +66,35 @@ pub fn read_blocks(function: &Function, e: &mut Expr) {
         // There are more levels than modes: this one is of blocks already.
         if access.subscripts.len() < format.order() {
             let given = std::mem::take(&mut access.subscripts);
-            access.subscripts = subscripts_as_stored((format, &[]), &given, None);
+            let mut own = subscripts_as_stored((format, &[]), &given, None);
+            if function.conditional.contains(&access.tensor) {
+                own.iter_mut().for_each(rounded_down);
+            }
+            access.subscripts = own;
         }
     });
+}
+
+/// No block where a coordinate is negative: quotients are rounded towards zero.
+fn rounded_down(subscript: &mut Expr) {
+    let ExprKind::Binary(BinaryOp::Div, of, by) = &subscript.kind else {
+        return;
+    };
+    if of.as_var().is_some() || !matches!(by.kind, ExprKind::Literal(_)) {
+        return;
+    }
+    let number = |n: i64| Expr {
+        kind: ExprKind::Literal(Literal::Int(n)),
+        ty: ScalarType::I64,
+        span: subscript.span,
+    };
+    let negative = Expr {
+        kind: ExprKind::Binary(BinaryOp::Lt, of.clone(), Shared::new(number(0))),
+        ty: ScalarType::Bool,
+        span: subscript.span,
+    };
+    let (none, block) = (Shared::new(number(-1)), Shared::new(subscript.clone()));
+    subscript.kind = ExprKind::Select(Shared::new(negative), none, block);
 }
 
 /// The subscripts of an element as it is stored, in a slot if there are any.

@@ -33,6 +33,7 @@ mod rearranged;
 pub mod relation;
 pub mod simplify;
 mod slots;
+pub mod spans;
 pub mod stmt;
 mod temporaries;
 pub mod terms;
@@ -343,6 +344,14 @@ impl Graph {
             || self
                 .copied(id)
                 .is_some_and(|operand| self.is_called(operand, name))
+    }
+
+    /// Whether the program reads something of the tensor, or of what it is a copy of, that only a condition keeps in
+    /// bounds.
+    #[must_use]
+    pub fn is_conditional(&self, id: TensorId) -> bool {
+        let conditional = &self.function.conditional;
+        conditional.contains(&id) || self.copied(id).is_some_and(|id| self.is_conditional(id))
     }
 
     /// What a tensor is a copy of in another order.

@@ -6,7 +6,7 @@
 //! holds. Checks of inputs go to the checked entry point, those of computed tensors into the body.
 
 use super::implied::{Requirement, Window, is_implied};
-use super::{Lower, Lowerer, overflow, spans};
+use super::{Lower, Lowerer, overflow};
 use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
 use crate::graph::access::is_checked;
@@ -14,6 +14,7 @@ use crate::graph::blocks::read_blocks;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::diagonals::read_diagonals;
 use crate::graph::order::{choose, vars_in, with_range_vars};
+use crate::graph::spans;
 use crate::graph::terms::{index, reduces, rename_expr};
 use crate::graph::{Guard, Loop, Nest, equal};
 use crate::loops::build as b;

@@ -1,8 +1,8 @@
 //! Which checks say nothing that is not known once others have passed: the same condition over fewer
 //! values, or of a range that lies in one known to stay inside its tensor.
 
-use super::spans;
 use crate::graph::order::vars_in;
+use crate::graph::spans;
 use crate::graph::terms::rename_expr;
 use crate::graph::{Graph, equal};
 use crate::program::ir::{BinaryOp, Bound, Expr, ExprKind, Literal, VarId};

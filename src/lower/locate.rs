@@ -3,8 +3,9 @@
 
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
-use crate::graph::access::is_checked;
+use crate::graph::access::may_lie_outside;
 use crate::graph::order::vars_in;
+use crate::graph::spans;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
@@ -130,17 +131,22 @@ impl Lowerer<'_> {
         let entry = self.tree.table.get(id);
         let tensor = entry.access.tensor;
         let level = scope.cursors[id.0].level;
-        let subscript = &entry.access.subscripts[self.tensor(tensor).format.modes[level]];
-        if !entry.guarded || !is_checked(self.graph, &self.tensors, subscript) {
+        if !may_lie_outside(self.graph, &self.tensors, entry, level) {
             return self.compute(id, (key, None), scope);
         }
         let name = &self.tensor(tensor).name;
         let key = self.named(&format!("at_{name}{}", level + 1), key, out);
-        let inside = b::and(
-            b::binary(ir::BinaryOp::Ge, key.clone(), b::int(0)),
-            b::lt(key.clone(), self.extent(tensor, level)),
+        let mode = self.tensor(tensor).format.modes[level];
+        let (subscript, extent) = (
+            &entry.access.subscripts[mode],
+            &self.tensor(tensor).dims[mode],
         );
-        self.compute(id, (key, Some(inside)), scope)
+        let first = (!spans::is_natural(self.graph, subscript))
+            .then(|| b::binary(ir::BinaryOp::Ge, key.clone(), b::int(0)));
+        let last = (!spans::ends_in(self.graph, subscript, extent))
+            .then(|| b::lt(key.clone(), self.extent(tensor, level)));
+        let inside = first.into_iter().chain(last).reduce(b::and);
+        self.compute(id, (key, inside), scope)
     }
 
     /// Whether an element is there, as a variable that is asked more than once.
@@ -243,7 +249,12 @@ impl Lowerer<'_> {
         let found_name = format!("has_{name}");
         let unique = self.tensor(tensor).format.levels[level].unique;
         let Some(crd) = self.level(tensor, level).array(ArrayRole::Coordinates) else {
-            return Ok((Vec::new(), b::boolean(false)));
+            // The one coordinate is zero.
+            let there = b::lt(segment.begin.clone(), segment.end);
+            let cursor = &mut scope.cursors[id.0];
+            cursor.advance(segment.begin);
+            cursor.present = None;
+            return Ok((Vec::new(), b::and(there, b::eq(key, b::int(0)))));
         };
         let mut out = Vec::new();
         let table = self.level(tensor, level).array(ArrayRole::Table);

@@ -46,7 +46,6 @@ mod room;
 mod scattered;
 mod shared;
 pub mod signature;
-mod spans;
 mod spread;
 mod starts;
 mod table;

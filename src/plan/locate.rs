@@ -9,7 +9,7 @@ use super::around::Around;
 use super::results::Results;
 use super::{Absent, By, Found};
 use crate::graph::Stmt;
-use crate::graph::access::{AccessId, is_checked};
+use crate::graph::access::{AccessId, may_lie_outside};
 use crate::graph::simplify::Operands;
 use crate::level::ArrayRole;
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ pub(super) fn locate(
         };
         let by = if stored.is_walked() {
             By::Search(absent())
-        } else if stored.has(ArrayRole::Presence) || may_lie_outside(operands, id, level) {
+        } else if stored.has(ArrayRole::Presence) || has_none_below(operands, id, level) {
             By::Probe(absent())
         } else {
             By::Arithmetic
@@ -69,16 +69,14 @@ pub(super) fn locate(
     found
 }
 
-/// Whether there may be no position to read below a coordinate: the access is read on a condition,
-/// which alone says that its subscript is one of the level's.
-fn may_lie_outside(operands: Operands, id: AccessId, level: usize) -> bool {
+/// Whether there may be no position to read below a coordinate.
+fn has_none_below(operands: Operands, id: AccessId, level: usize) -> bool {
     let entry = operands.table.get(id);
     let format = &operands.tensor(entry.access.tensor).format;
     let read = format.levels[level + 1..]
         .iter()
         .any(|below| !below.is_full());
-    let subscript = &entry.access.subscripts[format.modes[level]];
-    entry.guarded && read && is_checked(operands.graph, operands.tensors, subscript)
+    read && may_lie_outside(operands.graph, operands.tensors, entry, level)
 }
 
 impl By {

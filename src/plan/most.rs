@@ -13,7 +13,7 @@
 
 use super::{Inside, Keeps, Merge, Node, Over, Then, Tree, Walk};
 use crate::graph::Graph;
-use crate::graph::access::AccessId;
+use crate::graph::access::{AccessId, may_lie_outside};
 use crate::graph::distance::carried;
 use crate::program::ir::{Role, TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,10 +35,22 @@ pub struct Most {
 struct Path {
     /// On how many levels each access stands at a position.
     passed: BTreeMap<AccessId, usize>,
+    /// On how many levels accesses stand at a position if there is one, which is not known.
+    perhaps: BTreeMap<AccessId, usize>,
     /// The variables of the program that the loops around tell.
     told: Vec<VarId>,
     /// Whether loops run over parts of positions, so that a coordinate may be met several times.
     cut: bool,
+}
+
+impl Path {
+    fn stands_at(&self, id: AccessId, level: usize) -> bool {
+        self.passed.get(&id).copied().unwrap_or(0) == level
+    }
+
+    fn may_stand_at(&self, id: AccessId, level: usize) -> bool {
+        self.stands_at(id, level) || self.perhaps.get(&id) == Some(&level)
+    }
 }
 
 /// The bounds of the results that are appended and of the rows that are hashed. What has none at some
@@ -91,9 +103,14 @@ impl Search<'_> {
     fn inside(&mut self, own: &Inside, path: &Path) {
         let mut path = path.clone();
         for found in &own.found {
-            let is_there = found.by.skips() || found.by == super::By::Arithmetic;
-            if is_there && path.passed.get(&found.access).unwrap_or(&0) == &found.level {
-                path.passed.insert(found.access, found.level + 1);
+            let (id, level) = (found.access, found.level);
+            let entry = self.tree.table.get(id);
+            let is_computed = found.by == super::By::Arithmetic
+                && !may_lie_outside(self.graph, &self.graph.tensors, entry, level);
+            if (found.by.skips() || is_computed) && path.stands_at(id, level) {
+                path.passed.insert(id, level + 1);
+            } else if path.may_stand_at(id, level) {
+                path.perhaps.insert(id, level + 1);
             }
         }
         for opened in &own.opened {
@@ -189,6 +206,16 @@ impl Search<'_> {
                 .extend(walked.map(|&(id, level)| (id, level + 1)));
             path
         };
+        // The others may be there as well.
+        let at_least = |present: &BTreeSet<AccessId>| {
+            let mut all = with(present);
+            for &(id, level) in &merge.levels {
+                if path.may_stand_at(id, level) {
+                    all.perhaps.insert(id, level + 1);
+                }
+            }
+            all
+        };
         match &merge.walk {
             Walk::Nothing => {}
             Walk::One(id, body) => self.inside(body, &with(&BTreeSet::from([*id]))),
@@ -212,12 +239,13 @@ impl Search<'_> {
                 required,
                 full,
                 body,
-            } if *full || !required.is_empty() => self.inside(body, &with(required)),
-            // Some operand is there, whichever it is: one that was there at the levels above, too.
+            } if *full || !required.is_empty() => self.inside(body, &at_least(required)),
+            // Some operand is there, whichever it is: one that was or may have been there at the levels above, too. What
+            // others store further in is met on their own paths.
             Walk::Wide { body, .. } => {
-                for (id, level) in &merge.levels {
-                    if path.passed.get(id).unwrap_or(&0) == level {
-                        self.inside(body, &with(&BTreeSet::from([*id])));
+                for &(id, level) in &merge.levels {
+                    if path.may_stand_at(id, level) {
+                        self.inside(body, &with(&BTreeSet::from([id])));
                     }
                 }
             }

@@ -26,6 +26,7 @@ mod nested;
 mod operators;
 mod print;
 pub(crate) mod ranges;
+pub(crate) use located::as_variable;
 pub(crate) use ranges::affine::affine;
 pub mod spelling;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::blocks::as_declared;
 use crate::graph::{Graph, Nest};
+use crate::program::as_variable;
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, UnaryOp};
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast;
@@ -80,6 +81,7 @@ fn accesses(graph: &Graph, parts: &[&Nest], e: &ast::Expr) -> Vec<Access> {
 /// Whether the program's expression is what the command's says.
 #[must_use]
 pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
+    let ir = as_variable(ir).unwrap_or(ir);
     let direct = match (&ir.kind, &e.kind) {
         (ExprKind::Literal(l), ast::ExprKind::Number(_)) => {
             number(e).is_some_and(|n| l.same_value(n))

@@ -52,6 +52,7 @@ impl Maker {
             0..=3 => self.folding(e),
             4..=8 => self.function(e),
             9..=12 => self.guarded(e),
+            13..=15 => self.at_one(e),
             _ => e,
         }
     }
@@ -68,12 +69,65 @@ impl Maker {
         }
         let at = self.pick(&plain);
         let var = subscripts[at].clone();
+        let distance = self.pick(&["1", "2", "3"]);
         let mut before = subscripts.clone();
-        before[at] = format!("{var} - 1");
+        before[at] = format!("{var} - {distance}");
         self.note("guarded");
-        let condition = Expr::Access(var, Vec::new());
-        let before = Expr::Access(name.clone(), before);
-        Expr::Choice(Box::new(condition), Box::new(before), Box::new(e))
+        let before = Box::new(Expr::Access(name.clone(), before));
+        let var = Box::new(Expr::Access(var, Vec::new()));
+        let otherwise = Box::new(match self.below(3) {
+            0 => e,
+            1 => Expr::Number("0"),
+            _ => Expr::Number("1"),
+        });
+        let last = Box::new(Expr::Number(distance));
+        match self.below(3) {
+            0 => {
+                let behind = Expr::Binary(">=", var, last);
+                Expr::Choice(Box::new(behind), before, otherwise)
+            }
+            1 => {
+                let first = Expr::Binary("<", var, last);
+                Expr::Choice(Box::new(first), otherwise, before)
+            }
+            _ => {
+                let far = Expr::Binary("-", var, Box::new(Expr::Number("2")));
+                Expr::Choice(Box::new(far), before, otherwise)
+            }
+        }
+    }
+
+    /// Something that one value of a variable is told by: where `i == j`, or where `i == 2`.
+    fn at_one(&mut self, e: Expr) -> Expr {
+        let Expr::Access(_, subscripts) = &e else {
+            return e;
+        };
+        let plain = |s: &&String| self.variables.contains(*s);
+        let mut plain: Vec<String> = subscripts.iter().filter(plain).cloned().collect();
+        plain.dedup();
+        if plain.is_empty() {
+            return e;
+        }
+        let at = self.below(plain.len());
+        let var = Expr::Access(plain.remove(at), Vec::new());
+        let offset = Expr::Number(self.pick(&["0", "1", "2"]));
+        let other = match plain.is_empty() {
+            true => offset,
+            false => {
+                let other = self.below(plain.len());
+                let other = Box::new(Expr::Access(plain.remove(other), Vec::new()));
+                Expr::Binary(self.pick(&["+", "-"]), other, Box::new(offset))
+            }
+        };
+        self.note("at one");
+        let equal = Box::new(Expr::Binary("==", Box::new(var), Box::new(other)));
+        let (zero, one) = (Box::new(Expr::Number("0")), Box::new(Expr::Number("1")));
+        match self.below(4) {
+            0 => Expr::Choice(equal, Box::new(e), zero),
+            1 => Expr::Choice(equal, one, Box::new(e)),
+            2 => Expr::Binary("+", Box::new(e), Box::new(Expr::Choice(equal, one, zero))),
+            _ => Expr::Choice(equal, one, zero),
+        }
     }
 
     /// What the compiler can work out before it knows the data, wholly or in part.

@@ -174,7 +174,11 @@ impl fmt::Display for Expr {
             Expr::Unary(op, a) => write!(f, "{op}({a})"),
             Expr::Binary(op, a, b) => write!(f, "({a} {op} {b})"),
             Expr::Call(name, a, b) => write!(f, "{name}({a}, {b})"),
-            Expr::Choice(c, a, b) => write!(f, "({c} > 0 ? {a} : {b})"),
+            Expr::Choice(c, a, b) => {
+                let compares = matches!(c.as_ref(), Expr::Binary("==" | "<" | ">=", ..));
+                let positive = if compares { "" } else { " > 0" };
+                write!(f, "({c}{positive} ? {a} : {b})")
+            }
         }
     }
 }

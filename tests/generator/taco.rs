@@ -47,12 +47,18 @@ impl Program {
     }
 }
 
+fn asks_variables(condition: &Expr, tensors: &[String]) -> bool {
+    match condition {
+        Expr::Access(name, subscripts) => subscripts.is_empty() && !tensors.contains(name),
+        Expr::Binary(_, a, b) => asks_variables(a, tensors) || asks_variables(b, tensors),
+        Expr::Number(_) | Expr::Unary(..) | Expr::Call(..) | Expr::Choice(..) => false,
+    }
+}
+
 /// What conditions on variables choose where they do not hold, in their place.
 fn unconditional(e: &mut Expr, tensors: &[String]) {
     if let Expr::Choice(condition, _, otherwise) = e
-        && let Expr::Access(name, subscripts) = condition.as_ref()
-        && subscripts.is_empty()
-        && !tensors.contains(name)
+        && asks_variables(condition, tensors)
     {
         *e = otherwise.as_ref().clone();
     }

@@ -71,7 +71,7 @@ impl Affine {
         self.clone().plus(other)
     }
 
-    fn scaled(self, factor: &SizeExpr) -> Self {
+    pub(super) fn scaled(self, factor: &SizeExpr) -> Self {
         let terms = self.terms.into_iter();
         Affine {
             rest: size::mul(self.rest, factor.clone()),

@@ -5,7 +5,7 @@ use super::affine::{Affine, affine};
 use super::{Ranges, size, span_of};
 use crate::program::draft::Draft;
 use crate::program::ir::{BinaryOp, Expr, ExprKind, SizeExpr, TensorId, UnaryOp};
-use crate::scalar::ScalarType;
+use crate::scalar::{Literal, ScalarType};
 
 /// What holds where something is read.
 #[derive(Clone, Debug)]
@@ -60,10 +60,76 @@ fn learn(
         if !is_exact(a, param) || !is_exact(b, param) {
             return;
         }
+        let quotients = (quotient(a, param), quotient(b, param));
         let (Some(a), Some(b)) = (affine(a, param), affine(b, param)) else {
             return;
         };
         facts.extend(compared(*op, holds, &a, &b));
+        match quotients {
+            (None, Some((of, n))) => facts.extend(compared_whole(*op, holds, &a, (&of, n))),
+            (Some((of, n)), None) => {
+                facts.extend(compared_whole(turned(*op), holds, &b, (&of, n)));
+            }
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+    }
+}
+
+/// The dividend and the divisor of a size that is a quotient, rounded down: of what is not negative.
+fn quotient(e: &Expr, param: &impl Fn(TensorId) -> Option<ScalarType>) -> Option<(Affine, i64)> {
+    let ExprKind::Binary(BinaryOp::Div, of, by) = &e.kind else {
+        return None;
+    };
+    let ExprKind::Literal(Literal::Int(n)) = by.kind else {
+        return None;
+    };
+    let form = affine(of, param).filter(|_| n > 0 && is_exact(of, param))?;
+    (form.terms.is_empty() && size::never_negative(&form.rest)).then_some((form, n))
+}
+
+/// The comparison with its sides in each other's place.
+fn turned(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Ge => BinaryOp::Le,
+        BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::And
+        | BinaryOp::Or => op,
+    }
+}
+
+/// What it says without rounding that `a` is compared with a quotient: `i < N/2` that `2*i + 2 <= N`.
+fn compared_whole(op: BinaryOp, holds: bool, a: &Affine, (of, n): (&Affine, i64)) -> Vec<Fact> {
+    let times = a.clone().scaled(&SizeExpr::Const(n));
+    let less = |x: &Affine, y: &Affine, by: i64| {
+        Fact::Natural(x.less(y).plus(Affine::of(SizeExpr::Const(by))))
+    };
+    let (below, above) = (|by| less(of, &times, by), |by| less(&times, of, by));
+    match (op, holds) {
+        (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => vec![below(-n)],
+        (BinaryOp::Le, true) | (BinaryOp::Gt, false) => vec![below(0)],
+        (BinaryOp::Gt, true) | (BinaryOp::Le, false) => vec![above(-1)],
+        (BinaryOp::Ge, true) | (BinaryOp::Lt, false) => vec![above(n - 1)],
+        (BinaryOp::Eq, true) | (BinaryOp::Ne, false) => vec![below(0), above(n - 1)],
+        (BinaryOp::Ne, true) | (BinaryOp::Eq, false) => Vec::new(),
+        (
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::And
+            | BinaryOp::Or,
+            _,
+        ) => Vec::new(),
     }
 }
 
@@ -80,6 +146,7 @@ fn is_exact(e: &Expr, param: &impl Fn(TensorId) -> Option<ScalarType>) -> bool {
                 .all(|e| matches!(e.kind, ExprKind::Literal(_)));
             (is_wide(a) || is_wide(b) || literals) && is_exact(a, param) && is_exact(b, param)
         }
+        ExprKind::Binary(BinaryOp::Div, ..) => quotient(e, param).is_some(),
         ExprKind::Unary(..)
         | ExprKind::Binary(..)
         | ExprKind::Cast(_)

@@ -1,32 +1,54 @@
 //! Between which values an expression stays, as far as types and the ranges of variables tell.
 
-use crate::graph::Graph;
+use super::Graph;
 use crate::program::affine;
 use crate::program::ir::{BinaryOp, Bound, Expr, ExprKind, SizeExpr};
+use crate::program::ranges::affine::Affine;
 use crate::program::ranges::size as sizes;
 use crate::scalar::Literal;
 use std::cmp::Ordering;
 
 /// Whether it is never negative.
-pub(super) fn is_natural(graph: &Graph, e: &Expr) -> bool {
+#[must_use]
+pub fn is_natural(graph: &Graph, e: &Expr) -> bool {
     // What leaves its type is asked before.
     let of_naturals = matches!(&e.kind, ExprKind::Binary(BinaryOp::Add | BinaryOp::Mul, a, b)
         if is_natural(graph, a) && is_natural(graph, b));
+    let part_of_natural = parts(e).is_some_and(|(a, _)| is_natural(graph, a));
     of_naturals
+        || part_of_natural
         || values(e).is_some_and(|(least, _)| least >= 0)
         || ends(graph, e).is_some_and(|(least, _)| sizes::never_negative(&least))
 }
 
 /// Whether its type keeps it from the ends of 64 bits.
-pub(super) fn is_narrow(e: &Expr) -> bool {
+#[must_use]
+pub fn is_narrow(e: &Expr) -> bool {
     values(e).is_some()
 }
 
 /// Whether the type of `e` or the ranges of its variables keep `e + by` from being more than an extent.
-pub(super) fn stays_below(graph: &Graph, e: &Expr, extent: &Expr, by: i64) -> bool {
+#[must_use]
+pub fn stays_below(graph: &Graph, e: &Expr, extent: &Expr, by: i64) -> bool {
     let ExprKind::Size(extent) = &extent.kind else {
         return false;
     };
+    fits(graph, e, extent, by)
+}
+
+/// Whether what `e` says is a coordinate of a dimension, whatever the values of its variables and the data are.
+#[must_use]
+pub fn lies_in(graph: &Graph, e: &Expr, extent: &SizeExpr) -> bool {
+    is_natural(graph, e) && ends_in(graph, e, extent)
+}
+
+/// Whether it is never behind a dimension.
+#[must_use]
+pub fn ends_in(graph: &Graph, e: &Expr, extent: &SizeExpr) -> bool {
+    fits(graph, e, extent, 1) || part_ends_in(graph, e, extent)
+}
+
+fn fits(graph: &Graph, e: &Expr, extent: &SizeExpr, by: i64) -> bool {
     if let (SizeExpr::Const(extent), Some((_, most))) = (extent, values(e))
         && most + by <= *extent
     {
@@ -38,13 +60,52 @@ pub(super) fn stays_below(graph: &Graph, e: &Expr, extent: &Expr, by: i64) -> bo
     })
 }
 
+/// The dividend and the positive divisor of a quotient or a rest.
+fn parts(e: &Expr) -> Option<(&Expr, i64)> {
+    if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, a, by) = &e.kind
+        && let ExprKind::Literal(Literal::Int(n)) = by.kind
+    {
+        return (n > 0).then_some((a, n));
+    }
+    None
+}
+
+/// Whether the quotient of what is below an extent is below the number of blocks that hold it, or a rest below its
+/// divisor.
+fn part_ends_in(graph: &Graph, e: &Expr, extent: &SizeExpr) -> bool {
+    let Some((of, n)) = parts(e) else {
+        return false;
+    };
+    let is_quotient = matches!(e.kind, ExprKind::Binary(BinaryOp::Div, ..));
+    match extent {
+        SizeExpr::Const(extent) if !is_quotient => n <= *extent,
+        SizeExpr::FloorDiv(up, by) if is_quotient && **by == SizeExpr::Const(n) => {
+            let whole = sizes::sub((**up).clone(), SizeExpr::Const(n - 1));
+            ends_in(graph, of, &sizes::simplify(&whole))
+        }
+        SizeExpr::Const(_)
+        | SizeExpr::Size(_)
+        | SizeExpr::Param(_)
+        | SizeExpr::Add(..)
+        | SizeExpr::Sub(..)
+        | SizeExpr::Mul(..)
+        | SizeExpr::FloorDiv(..)
+        | SizeExpr::Min(..)
+        | SizeExpr::Max(..) => false,
+    }
+}
+
 fn is_positive(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Literal(Literal::Int(n)) if n > 0)
 }
 
-/// The least and the largest value of a form of variables and sizes, where their ranges tell.
 fn ends(graph: &Graph, e: &Expr) -> Option<(SizeExpr, SizeExpr)> {
-    let form = affine(e, &|_| None)?;
+    ends_of(graph, affine(e, &|_| None)?)
+}
+
+/// The least and the largest value of a form, where the ranges of its variables tell.
+#[must_use]
+pub(crate) fn ends_of(graph: &Graph, form: Affine) -> Option<(SizeExpr, SizeExpr)> {
     let (mut least, mut most) = (form.rest.clone(), form.rest);
     for (var, coefficient) in form.terms {
         let range = &graph.var(var).range;
