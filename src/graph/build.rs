@@ -56,6 +56,7 @@ impl Graph {
             hashed: Vec::new(),
             renewed: Vec::new(),
             copies: Vec::new(),
+            points: super::points::Points::default(),
             workspaces: Vec::new(),
             assembled: Vec::new(),
             starts: Vec::new(),
@@ -65,6 +66,7 @@ impl Graph {
             script: Vec::new(),
             remarks: Vec::new(),
         };
+        let stored = &graph.with_points(stored);
         let mut errors = Vec::new();
         let mut versions = Versions::given(&mut graph, stored);
         let mut slots = super::slots::Slots::default();

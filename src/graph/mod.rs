@@ -25,6 +25,7 @@ pub mod known;
 pub mod lattice;
 pub mod order;
 pub mod pattern;
+pub mod points;
 pub mod print;
 pub mod producers;
 pub mod provenance;
@@ -81,6 +82,8 @@ pub struct Graph {
     pub renewed: Vec<(TensorId, TensorId)>,
     /// Operands in another order, which statements read in place of them: each copy with what it is one of.
     pub copies: Vec<(TensorId, TensorId)>,
+    /// The conditions that are read as operands.
+    pub points: points::Points,
     /// The tensors that `precompute` introduced.
     pub workspaces: Vec<TensorId>,
     /// Workspaces that `promote` wants in a certain memory.

@@ -11,6 +11,7 @@ mod dense;
 mod hashed;
 pub mod kernel;
 pub mod memory;
+mod origin;
 mod singleton;
 #[cfg(test)]
 mod tests;
@@ -233,9 +234,11 @@ pub enum LevelKind {
     Singleton,
     Hashed,
     Bitmap,
+    Origin,
 }
 
 impl LevelKind {
+    /// Those that formats name.
     pub const ALL: [LevelKind; 5] = [
         LevelKind::Dense,
         LevelKind::Compressed,
@@ -253,6 +256,7 @@ impl LevelKind {
             LevelKind::Singleton => &singleton::Singleton,
             LevelKind::Hashed => &hashed::Hashed,
             LevelKind::Bitmap => &bitmap::Bitmap,
+            LevelKind::Origin => &origin::Origin,
         }
     }
 
@@ -293,6 +297,7 @@ impl Level {
     pub const COMPRESSED: Level = Level::new(LevelKind::Compressed);
     pub const SINGLETON: Level = Level::new(LevelKind::Singleton);
     pub const BITMAP: Level = Level::new(LevelKind::Bitmap);
+    pub const ORIGIN: Level = Level::new(LevelKind::Origin);
 
     /// A level of unique coordinates in order.
     #[must_use]

@@ -53,6 +53,9 @@ pub fn cast(ty: ScalarType, e: Expr) -> Expr {
     if e.ty == ty {
         return e;
     }
+    if let (ExprKind::Literal(Literal::Bool(value)), true) = (&e.kind, ty.is_float()) {
+        return literal(Literal::Float(f64::from(u8::from(*value))), ty);
+    }
     if let (ExprKind::Literal(constant @ Literal::Int(_)), true) = (&e.kind, ty.is_float()) {
         return literal(e.ty.rounded(*constant), ty);
     }

@@ -158,14 +158,9 @@ impl Lowerer<'_> {
         let mut leap = Vec::new();
         for w in &walkers {
             let (next, found) = self.fresh_index(&w.called("next"), false);
-            leap.push(ir::Stmt::Search {
-                var: next,
-                array: w.coordinates.array,
-                lo: w.pos.clone(),
-                hi: w.end.clone(),
-                key: w.coordinates.of(&coordinate),
-                by: ir::Look::Gallop,
-            });
+            let among = (w.pos.clone(), w.end.clone());
+            let look = ir::Look::Gallop;
+            leap.push(w.coordinates.search(next, among, &coordinate, look));
             leap.push(b::set(w.p, found));
             leap.extend(self.pass_over(w));
         }
@@ -295,19 +290,13 @@ impl Lowerer<'_> {
     fn pass_over(&self, w: &Walker) -> Option<ir::Stmt> {
         let between = self.has_none(&w.coordinates, w.pos.clone())?;
         let cond = b::and(w.goes_on(), between);
-        let Some(key) = self.next_value(&w.coordinates, w.pos.clone()) else {
+        let Some(value) = self.next_value(&w.coordinates, w.pos.clone()) else {
             let body = vec![b::set(w.p, w.next())];
             return Some(ir::Stmt::While { cond, body });
         };
         let (next, found) = self.fresh_index(&w.called("next"), false);
-        let search = ir::Stmt::Search {
-            var: next,
-            array: w.coordinates.array,
-            lo: w.pos.clone(),
-            hi: w.end.clone(),
-            key,
-            by: ir::Look::Gallop,
-        };
+        let among = (w.pos.clone(), w.end.clone());
+        let search = w.coordinates.search(next, among, &value, ir::Look::Gallop);
         let body = vec![search, b::set(w.p, found)];
         Some(ir::Stmt::While { cond, body })
     }
@@ -331,7 +320,7 @@ impl Lowerer<'_> {
         }
         let (last, value) = self.fresh_index(&w.called("last"), true);
         out.push(b::bind(last, from));
-        let stored = self.load_index(w.coordinates.array, value.clone());
+        let stored = self.stored_at(&w.coordinates, value.clone());
         let same = b::eq(stored, w.coordinates.of(coordinate));
         out.push(ir::Stmt::While {
             cond: b::and(b::lt(value.clone(), w.end.clone()), same),
@@ -349,7 +338,7 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<Standing<'w>> {
         let stands = |walker: &'w Walker| {
-            let stored = self.load_index(walker.coordinates.array, walker.pos.clone());
+            let stored = self.stored_at(&walker.coordinates, walker.pos.clone());
             let same = b::eq(stored, walker.coordinates.of(coordinate));
             let here = b::and(walker.goes_on(), same);
             let flag = self.fresh(&format!("has_{}", walker.name), ScalarType::Bool, false);

@@ -6,10 +6,11 @@ use super::recover::Visit;
 use super::{Lower, Lowerer};
 use crate::graph::access::size_param;
 use crate::graph::distance::stride;
+use crate::graph::spans;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, BinaryOp, Expr};
 use crate::loops::linear;
-use crate::program::ir as program;
+use crate::program::ir::{self as program, VarId};
 use crate::program::ranges::affine::affine;
 use crate::program::ranges::size;
 
@@ -19,7 +20,8 @@ const FAR: i64 = 16;
 /// The coordinates of a level that a loop walks: `stride * v + distance` for a value v of its variable.
 #[derive(Clone, Debug)]
 pub(super) struct Coordinates {
-    pub array: ArrayId,
+    /// None where all coordinates are zero.
+    array: Option<ArrayId>,
     stride: i64,
     distance: Expr,
     /// No value is negative, so that quotients tell which one comes next.
@@ -41,6 +43,35 @@ impl Coordinates {
         self.counts && self.stride >= FAR
     }
 
+    /// Sets `var` to the first of the positions from `lo` to `hi` of which the coordinate is not below that for a value
+    /// of the loop's variable.
+    pub(super) fn search(
+        &self,
+        var: ir::VarId,
+        (lo, hi): (Expr, Expr),
+        value: &Expr,
+        by: ir::Look,
+    ) -> ir::Stmt {
+        let key = self.of(value);
+        match self.array {
+            Some(array) => ir::Stmt::Search {
+                var,
+                array,
+                lo,
+                hi,
+                key,
+                by,
+            },
+            None => {
+                let passed = match self.stride {
+                    1 => b::lt(linear::sub(&b::int(0), &self.distance), value.clone()),
+                    _ => b::lt(b::int(0), key),
+                };
+                b::bind(var, b::select(passed, hi, lo))
+            }
+        }
+    }
+
     /// Whether they are the values themselves.
     pub(super) fn are_values(&self) -> bool {
         self.stride == 1 && self.distance == b::int(0)
@@ -51,7 +82,7 @@ impl Lowerer<'_> {
     /// The coordinates in `array`, seen from the values of the loop's variable.
     pub(super) fn coordinates_in(
         &self,
-        (id, array): (AccessId, ArrayId),
+        (id, array): (AccessId, Option<ArrayId>),
         visit: Visit,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<Coordinates> {
@@ -66,11 +97,18 @@ impl Lowerer<'_> {
             let mut at_zero = visit.scope.clone();
             at_zero.coords.insert(visit.root, b::int(0));
             let added = linear::add(&self.value(subscript, &at_zero)?, &b::int(0));
-            let name = format!("{}_shift", self.level_name(id, visit.scope));
-            self.named(&name, added, out)
+            let name = self.level_name(id, visit.scope);
+            match array {
+                Some(_) => self.named(&format!("{name}_shift"), added, out),
+                // It is where the one coordinate is.
+                None => {
+                    let at = linear::sub(&b::int(0), &added);
+                    let at = self.named(&format!("at_{name}"), at, out);
+                    linear::sub(&b::int(0), &at)
+                }
+            }
         };
-        let lo = &self.graph.var(visit.root).range.lo;
-        let counts = matches!(lo, program::Bound::Static(lo) if size::never_negative(lo));
+        let counts = self.counts(visit.root);
         Ok(Coordinates {
             array,
             stride,
@@ -82,7 +120,13 @@ impl Lowerer<'_> {
     /// Whether the level stores what a walk would leap over.
     pub(super) fn is_far(&self, id: AccessId, visit: Visit) -> bool {
         let own = stride(self.walked_subscript(id, visit), visit.root);
-        own.is_some_and(|own| own >= FAR)
+        own.is_some_and(|own| own >= FAR) && self.counts(visit.root)
+    }
+
+    /// Whether no value of the variable is negative.
+    fn counts(&self, root: VarId) -> bool {
+        let lo = &self.graph.var(root).range.lo;
+        matches!(lo, program::Bound::Static(lo) if size::never_negative(lo))
     }
 
     /// The value of the variable at a position.
@@ -96,55 +140,70 @@ impl Lowerer<'_> {
 
     /// What holds where a position has a value of the variable; none if each has one.
     pub(super) fn has_value(&self, coordinates: &Coordinates, pos: Expr) -> Option<Expr> {
-        let stride = (coordinates.stride != 1).then(|| b::int(coordinates.stride))?;
-        let along = self.along_at(coordinates, pos);
-        Some(b::eq(b::binary(BinaryOp::Rem, along, stride), b::int(0)))
+        let rest = self.behind_stride(coordinates, pos)?;
+        Some(b::eq(rest, b::int(0)))
     }
 
     /// What holds where a position has none.
     pub(super) fn has_none(&self, coordinates: &Coordinates, pos: Expr) -> Option<Expr> {
-        let stride = (coordinates.stride != 1).then(|| b::int(coordinates.stride))?;
-        let along = self.along_at(coordinates, pos);
-        Some(b::ne(b::binary(BinaryOp::Rem, along, stride), b::int(0)))
+        let rest = self.behind_stride(coordinates, pos)?;
+        Some(b::ne(rest, b::int(0)))
     }
 
-    /// The first coordinate behind that of a position which has a value of the variable, if there may be many
-    /// in between.
+    /// How far the coordinate at a position is behind that of a value, unless each has a value.
+    fn behind_stride(&self, coordinates: &Coordinates, pos: Expr) -> Option<Expr> {
+        let stride = (coordinates.stride != 1).then(|| b::int(coordinates.stride))?;
+        let along = self.along_at(coordinates, pos);
+        Some(b::binary(BinaryOp::Rem, along, stride))
+    }
+
+    /// The first value of the variable behind a position, if there may be many coordinates in between.
     pub(super) fn next_value(&self, coordinates: &Coordinates, pos: Expr) -> Option<Expr> {
         let stride = (coordinates.are_far()).then(|| b::int(coordinates.stride))?;
         let along = self.along_at(coordinates, pos);
         let value = b::binary(BinaryOp::Div, along, stride);
-        Some(coordinates.of(&b::add(value, b::int(1))))
+        Some(b::add(value, b::int(1)))
     }
 
     fn along_at(&self, coordinates: &Coordinates, pos: Expr) -> Expr {
-        let stored = self.load_index(coordinates.array, pos);
-        linear::sub(&stored, &coordinates.distance)
+        linear::sub(&self.stored_at(coordinates, pos), &coordinates.distance)
+    }
+
+    /// The coordinate that is stored at a position.
+    pub(super) fn stored_at(&self, coordinates: &Coordinates, pos: Expr) -> Expr {
+        let load = |array| self.load_index(array, pos);
+        coordinates.array.map_or_else(|| b::int(0), load)
     }
 
     /// Whether nothing that the level stores lies in front of the variable's range, and whether nothing lies behind.
     pub(super) fn are_ends(&self, id: AccessId, visit: Visit) -> (bool, bool) {
         let subscript = self.walked_subscript(id, visit);
         let range = &self.graph.var(visit.root).range;
-        let form = affine(subscript, &|tensor| size_param(self.tensor(tensor)));
-        let form = form.filter(|form| form.terms.len() == 1);
-        let coordinate = |bound: &program::Bound| {
+        let mut form = affine(subscript, &|tensor| size_param(self.tensor(tensor)));
+        let factor = form
+            .as_mut()
+            .and_then(|form| form.terms.remove(&visit.root));
+        let rest = form.and_then(|form| spans::ends_of(self.graph, form));
+        let coordinate = |bound: &program::Bound, is_first: bool| {
             let program::Bound::Static(value) = bound else {
                 return None;
             };
-            let form = form.as_ref()?;
-            let factor = form.terms.get(&visit.root)?.clone();
+            let (least, most) = rest.clone()?;
+            let rest = if is_first { most } else { least };
             Some(size::simplify(&size::add(
-                size::mul(factor, value.clone()),
-                form.rest.clone(),
+                size::mul(factor.clone()?, value.clone()),
+                rest,
             )))
         };
         let access = &self.tree.table.get(id).access;
         let tensor = self.tensor(access.tensor);
         let extent = &tensor.dims[tensor.format.modes[visit.scope.cursors[id.0].level]];
+        let reaches = |from: program::SizeExpr, to: &program::SizeExpr| {
+            size::never_negative(&size::sub(to.clone(), from))
+        };
         (
-            coordinate(&range.lo) == Some(program::SizeExpr::Const(0)),
-            coordinate(&range.hi) == Some(size::simplify(extent)),
+            coordinate(&range.lo, true).is_some_and(|lo| reaches(lo, &program::SizeExpr::Const(0))),
+            coordinate(&range.hi, false).is_some_and(|hi| reaches(extent.clone(), &hi)),
         )
     }
 

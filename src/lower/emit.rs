@@ -306,6 +306,7 @@ impl Lowerer<'_> {
                 .with_help("keep the loops that it depends on outside"));
         }
         let value = match cursor.end {
+            _ if self.graph.points.is(access.tensor) => b::boolean(true),
             // Repeated coordinates at the last level: their sum is the element.
             Some(end) => self.sum_run(&tensor.name, values, cursor.pos, end, before),
             None => self.load(values, cursor.pos),

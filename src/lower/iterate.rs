@@ -7,7 +7,7 @@ use super::distance::Coordinates;
 use super::recover::{Root, Step, Top, Visit};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::{lower as codes, performance};
+use crate::diagnostic::codes::performance;
 use crate::graph::Tag;
 use crate::graph::distance::stride;
 use crate::graph::order::vars_in;
@@ -330,13 +330,7 @@ impl Lowerer<'_> {
         let mut segment = self.segment(id, scope)?;
         let tensor = self.tree.table.get(id).access.tensor;
         let level = scope.cursors[id.0].level;
-        let Some(crd) = self.level(tensor, level).array(ArrayRole::Coordinates) else {
-            return Err(self.error(
-                codes::NONUNIQUE_CHILD,
-                "a level without coordinates cannot be walked".to_string(),
-                "read here",
-            ));
-        };
+        let crd = self.level(tensor, level).array(ArrayRole::Coordinates);
         let coordinates = self.coordinates_in((id, crd), visit, out)?;
         if let Some(clip) = scope.windows.get(&(id, level)).filter(|clip| clip.absolute) {
             let Bounds { lo, hi, most } = clip.bounds.clone();
@@ -349,26 +343,16 @@ impl Lowerer<'_> {
         let (whole_lo, whole_hi) = (window.whole && ends.0, window.whole && ends.1);
         if !whole_lo {
             let (begin, begin_value) = self.fresh_index(&format!("p{name}_begin"), false);
-            out.push(ir::Stmt::Search {
-                var: begin,
-                array: crd,
-                lo: segment.begin,
-                hi: segment.end.clone(),
-                key: coordinates.of(&window.bounds.lo),
-                by: ir::Look::Bisect,
-            });
+            let among = (segment.begin, segment.end.clone());
+            let first = &window.bounds.lo;
+            out.push(coordinates.search(begin, among, first, ir::Look::Bisect));
             segment.begin = begin_value;
         }
         if !whole_hi {
             let (end, end_value) = self.fresh_index(&format!("p{name}_end"), false);
-            out.push(ir::Stmt::Search {
-                var: end,
-                array: crd,
-                lo: segment.begin.clone(),
-                hi: segment.end,
-                key: coordinates.of(&window.bounds.hi),
-                by: ir::Look::Bisect,
-            });
+            let among = (segment.begin.clone(), segment.end);
+            let behind = &window.bounds.hi;
+            out.push(coordinates.search(end, among, behind, ir::Look::Bisect));
             segment.end = end_value;
         }
         if let Some(clip) = scope.windows.get(&(id, level)) {

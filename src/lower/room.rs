@@ -6,7 +6,7 @@ use super::assemble::{Assembly, Group, Pass};
 use super::table::Table;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
-use crate::program::ir::TensorId;
+use crate::program::ir::{Access, TensorId, VarId};
 
 impl Lowerer<'_> {
     /// The memory of results: arrays whose length is known, and rooms for those that grow.
@@ -109,8 +109,12 @@ impl Lowerer<'_> {
         for (at, group) in assembly.groups.iter().enumerate() {
             let mut sum = b::int(0);
             for &(id, level) in &most.levels[group.last] {
-                let operand = tree.table.get(id).access.tensor;
-                sum = b::add(sum, self.positions(operand, level));
+                let access = &tree.table.get(id).access;
+                let positions = match self.graph.points.is(access.tensor) {
+                    true => self.points_of(access, (assembly.tensor, group.last)),
+                    false => self.positions(access.tensor, level),
+                };
+                sum = b::add(sum, positions);
             }
             // What lies below a coordinate is known before it is whether the coordinate is kept.
             let tried = most.tried || at + 1 < groups;
@@ -127,6 +131,22 @@ impl Lowerer<'_> {
         }
         out.extend(self.make_room(assembly, &counts));
         out
+    }
+
+    /// At how many coordinates of a result's levels a condition holds at most that is read as an operand.
+    fn points_of(&self, access: &Access, (result, last): (TensorId, usize)) -> Expr {
+        let modes = &self.tensor(result).format.modes;
+        let nest = self.tree.nests.iter().find(|nest| nest.tensor == result);
+        let vars: Vec<VarId> = nest.map_or_else(Vec::new, |nest| {
+            modes[..=last].iter().map(|&mode| nest.lhs[mode]).collect()
+        });
+        let told = self
+            .graph
+            .points
+            .told(access, &vars.iter().copied().collect());
+        let others = (0..=last).filter(|&level| vars.get(level).copied() != told);
+        let extents = others.map(|level| self.extent(result, level));
+        extents.fold(b::int(1), b::mul)
     }
 
     /// What is stored in all sparse operands that are there before the loops: less than what products

@@ -4,7 +4,8 @@
 //! that stands at a position on such a path, told by all coordinates of the element, has a position
 //! for each element that the path opens. So operands of which each path has one store together no
 //! fewer positions than the result elements: `A + B` no more than A and B do, `A * B` no more than A
-//! does. How many these are is known before the loops.
+//! does. How many these are is known before the loops. A condition that holds at one value of a variable has an element
+//! for all values of the others.
 //!
 //! A row that is hashed has an element for each coordinate that is met. What stands at a position of a
 //! level that stores these coordinates on each path to it has, over all rows, no fewer positions. That
@@ -270,6 +271,11 @@ impl Search<'_> {
             let access = &self.tree.table.get(id).access;
             if self.made.contains(&access.tensor) {
                 return None;
+            }
+            if self.graph.points.is(access.tensor) {
+                let told = || self.graph.points.told(access, &vars);
+                let own = passed > 0 && !self.graph.collected.contains(&tensor);
+                return own.then(told).flatten().map(|_| (id, 0));
             }
             let modes = &self.graph.tensor(access.tensor).format.modes[..passed];
             let at = |var: &VarId| {

@@ -81,6 +81,7 @@ fn accesses(graph: &Graph, parts: &[&Nest], e: &ast::Expr) -> Vec<Access> {
 /// Whether the program's expression is what the command's says.
 #[must_use]
 pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
+    let ir = graph.points.condition(ir).unwrap_or(ir);
     let ir = as_variable(ir).unwrap_or(ir);
     let direct = match (&ir.kind, &e.kind) {
         (ExprKind::Literal(l), ast::ExprKind::Number(_)) => {

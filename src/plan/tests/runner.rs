@@ -20,13 +20,15 @@ pub(super) const OF_MATRIX: [Operand; 7] = [
     ("R#(j)", "compressed"),
 ];
 
-/// Operands that are read at a distance, or in strides.
-pub(super) const DISTANT: [Operand; 5] = [
+/// Operands that are read at a distance, in strides, or on conditions.
+pub(super) const DISTANT: [Operand; 7] = [
     ("A#(i,j+1)", "dense, compressed"),
     ("B#(i+1,j)", "compressed, compressed"),
     ("T#(j,2*i)", "dense, compressed"),
     ("S#(2*i)", "compressed"),
     ("R#(j+1)", "compressed"),
+    ("(i > 0 ? A#(i-1,j) : 0)", "dense, compressed"),
+    ("(i == j ? B#(i,j) : 0)", "compressed, compressed"),
 ];
 
 /// Rows and columns of results.
@@ -254,6 +256,8 @@ fn value(e: &Expr, values: &Values) -> i64 {
         n
     } else if let ExprKind::Binary(BinaryOp::Add, a, b) = &e.kind {
         value(a, values) + value(b, values)
+    } else if let ExprKind::Binary(BinaryOp::Sub, a, b) = &e.kind {
+        value(a, values) - value(b, values)
     } else if let ExprKind::Binary(BinaryOp::Mul, a, b) = &e.kind {
         value(a, values) * value(b, values)
     } else {
