@@ -11,13 +11,15 @@ use crate::diagnostic::codes::performance;
 use crate::graph::Tag;
 use crate::graph::distance::stride;
 use crate::graph::order::vars_in;
+use crate::graph::terms::root_reduction;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::loops::linear;
 use crate::loops::trips::{self, Bounds};
 use crate::plan::{Inside, Loop, Merge, Over, Phase, Walk};
-use crate::program::ir::{self as program, VarId};
+use crate::program::ir::{self as program, ReduceOp, VarId};
+use std::collections::BTreeSet;
 
 impl Lowerer<'_> {
     /// Lowers a loop.
@@ -113,8 +115,9 @@ impl Lowerer<'_> {
         });
     }
 
-    /// Says of a sum over `root` that it has terms where its operands store nothing.
-    fn note_absent(&self, root: VarId, merge: &Merge) {
+    /// Says of a loop over `root` that it comes to coordinates at which its operands store nothing: what a sum adds there,
+    /// or a sparse result stores.
+    fn note_absent(&self, root: VarId, merge: &Merge, scope: &Scope) {
         let every = match &merge.walk {
             Walk::Full { .. } => true,
             Walk::Wide { full, .. } => *full,
@@ -125,13 +128,48 @@ impl Lowerer<'_> {
             | Walk::Cases(_) => false,
         };
         // What is checked of data is no sum of the program's.
-        let mut summed = every && !self.checks;
-        for nest in &self.tree.nests {
-            nest.visit(&mut |part| summed &= !part.lhs.contains(&root));
-        }
-        if !summed {
+        if !every || self.checks {
             return;
         }
+        let mut written: BTreeSet<VarId> = BTreeSet::new();
+        let mut sums = None;
+        for nest in &self.tree.nests {
+            nest.visit(&mut |part| {
+                written.extend(&part.lhs);
+                let op = root_reduction(&part.rhs, part.op).map(|(op, ..)| op);
+                sums = sums.or(op).or(part.op);
+            });
+        }
+        let known = self.graph.function.vars.len();
+        let is_told = |var: &&VarId| var.index() < known && !written.contains(var);
+        let is_summed = !written.contains(&root) || scope.coords.keys().any(|var| is_told(&var));
+        let stored = self.tree.nests.iter().find_map(|nest| {
+            let result = self.tensor(nest.tensor);
+            let mode = nest.lhs.iter().position(|var| *var == root)?;
+            let format = &result.format;
+            let level = format.modes.iter().position(|own| *own == mode)?;
+            let walked = result.is_appended() && format.levels[level].is_walked();
+            walked.then(|| result.name.clone())
+        });
+        let (what, help) = match stored {
+            _ if is_summed => (
+                "its fill counts, too".to_string(),
+                match sums {
+                    Some(ReduceOp::Min) => "say `fill inf` if absent elements are to count for nothing",
+                    Some(ReduceOp::Max) => "say `fill -inf` if absent elements are to count for nothing",
+                    Some(ReduceOp::Mul) => "say `fill 1` if absent elements are to count for nothing",
+                    Some(ReduceOp::Add | ReduceOp::And | ReduceOp::Or | ReduceOp::Own(_)) | None => {
+                        "multiply by what is absent there, too, if such terms are to count for nothing"
+                    }
+                }
+                .to_string(),
+            ),
+            Some(name) => (
+                format!("`{name}` stores one all the same"),
+                format!("store `{name}` in a dense format, which holds all values in less memory"),
+            ),
+            None => return,
+        };
         let operand = |id: AccessId| &self.tensor(self.tree.table.get(id).access.tensor).name;
         let mut operands: Vec<String> = Vec::new();
         for (id, _) in &merge.levels {
@@ -146,12 +184,9 @@ impl Lowerer<'_> {
             performance::EVERY,
             self.span,
             format!("the loop over `{name}` tries every coordinate there is"),
-            format!("where {operands} has no element, its fill counts, too"),
+            format!("where {operands} has no element, {what}"),
         )
-        .with_help(
-            "if absent elements are to count for nothing, say a fill that changes nothing, as \
-             `fill inf` for `min`",
-        );
+        .with_help(help);
         self.remarks.say(remark);
     }
 
@@ -160,7 +195,7 @@ impl Lowerer<'_> {
         let (var, tag) = (l.var, &l.tag);
         self.report(root.var, &merge.walk);
         if l.tried.is_none() {
-            self.note_absent(root.var, merge);
+            self.note_absent(root.var, merge, scope);
         }
         let Some(window) = &root.window else {
             return Err(self.unknown_tile(var));

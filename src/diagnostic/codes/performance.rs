@@ -66,7 +66,8 @@ Or an operation has something to combine where its operands have no element:
     format f { A: csr }
 
 Each absent element is 0, which may be the largest. Where it is to count for nothing, say so by the
-fill: `format f { A: csr fill -inf }`.";
+fill: `format f { A: csr fill -inf }`. A sparse result that has a value wherever operands have none is
+held in less memory by a dense format.";
     STRIDE = "P0806", "a loop that steps from row to row",
 "In plain loops (`--no-schedule`), sums stand inside the loops of the result:
 
