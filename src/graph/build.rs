@@ -157,7 +157,8 @@ impl Graph {
         self.through_temporary(&piece, stmt)
     }
 
-    pub(super) fn push_nest(&mut self, piece: Piece, order: &[VarId], stmt: &Statement) {
+    pub(super) fn push_nest(&mut self, mut piece: Piece, order: &[VarId], stmt: &Statement) {
+        self.points.turn_to(&mut piece.rhs, order);
         self.nests.push(Nest {
             stmt: piece.stmt,
             tensor: piece.tensor,

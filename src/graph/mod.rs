@@ -342,6 +342,9 @@ impl Graph {
     pub fn is_called(&self, id: TensorId, name: &str) -> bool {
         let mut renewed = self.renewed.iter();
         let result = renewed.find_map(|&(result, before)| (before == id).then_some(result));
+        if self.points.is(id) {
+            return false;
+        }
         self.tensor(id).name == name
             || result.is_some_and(|result| self.tensor(result).name == name)
             || self
@@ -375,6 +378,13 @@ impl Graph {
     #[must_use]
     pub fn original(&self, id: TensorId) -> TensorId {
         self.copied(id).map_or(id, |operand| self.original(operand))
+    }
+
+    /// Whether the program or a command calls a tensor so.
+    #[must_use]
+    pub fn has_tensor(&self, name: &str) -> bool {
+        let mut tensors = self.tensors.iter().enumerate();
+        tensors.any(|(at, t)| t.name == name && !self.points.is(TensorId::at(at)))
     }
 
     /// Adds a tensor that the function does not have.

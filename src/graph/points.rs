@@ -8,6 +8,7 @@
 //! This is done where it makes a loop shorter: where terms without the condition are nothing, or nothing where
 //! operands have no elements. Elsewhere a comparison costs less than a merge.
 
+use super::access::is_checked;
 use super::distance::stride;
 use super::exact::Exact;
 use super::fold::{as_literal, fold};
@@ -18,7 +19,7 @@ use crate::format::TensorFormat;
 use crate::level::Level;
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, Function, ReduceOp, Role, Shared, SizeExpr, Statement,
-    Tensor, TensorId, VarId,
+    Tensor, TensorId, UnaryOp, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use std::collections::BTreeSet;
@@ -51,6 +52,48 @@ impl Points {
         let mut told = own.iter().copied();
         let var = told.find(|&var| stride(subscript, var).is_some())?;
         own.iter().all(|var| vars.contains(var)).then_some(var)
+    }
+
+    /// Lets the innermost loop over what conditions compare walk them: where i is known first, `i == j` is read as
+    /// `point(j - i)`, where j is, as `point(i - j)`.
+    pub(super) fn turn_to(&mut self, e: &mut Expr, order: &[VarId]) {
+        let mut turned = Vec::new();
+        e.walk_mut(&mut |node| {
+            let span = node.span;
+            let ExprKind::Access(access) = &mut node.kind else {
+                return;
+            };
+            if !self.is(access.tensor) {
+                return;
+            }
+            let [subscript] = access.subscripts.as_mut_slice() else {
+                return;
+            };
+            let own = vars_in(subscript);
+            let Some(&last) = order.iter().rev().find(|var| own.contains(var)) else {
+                return;
+            };
+            let ExprKind::Binary(BinaryOp::Sub, a, b) = &subscript.kind else {
+                return;
+            };
+            let other = Expr {
+                kind: ExprKind::Binary(BinaryOp::Sub, b.clone(), a.clone()),
+                ty: subscript.ty,
+                span,
+            };
+            if stride(subscript, last).is_none() && stride(&other, last).is_some() {
+                let before = node.clone();
+                if let ExprKind::Access(access) = &mut node.kind {
+                    access.subscripts = vec![other];
+                }
+                turned.push((before, node.clone()));
+            }
+        });
+        for (before, now) in turned {
+            if let Some(condition) = self.condition(&before).cloned() {
+                self.read.push((condition, now));
+            }
+        }
     }
 
     /// The condition that the graph reads so.
@@ -86,56 +129,60 @@ impl Graph {
         if matches!(e.kind, ExprKind::Reduce { .. }) {
             return read;
         }
-        let mut conditions: Vec<(Expr, VarId, Expr)> = Vec::new();
+        let mut conditions: Vec<(Expr, Expr)> = Vec::new();
         let walked = self.walked_vars(e, stmt);
-        conditions_in(e, false, &mut |condition| {
+        self.conditions_in(e, false, &mut |condition| {
             let known = conditions
                 .iter()
-                .any(|(own, ..)| equal::same(own, condition));
-            if !known && let Some((var, subscript)) = point(condition, &walked) {
-                conditions.push((condition.clone(), var, subscript));
+                .any(|(own, _)| equal::same(own, condition));
+            if !known && let Some(subscript) = point(condition, &walked) {
+                conditions.push((condition.clone(), subscript));
             }
         });
         if conditions.is_empty() || !self.are_worth_it(&mut term, &conditions, nothing) {
             return read;
         }
         let tensor = self.point_tensor(e);
-        for (condition, _, subscript) in conditions {
-            let access = Expr {
+        for (condition, subscript) in conditions {
+            let mut read = Expr {
                 kind: ExprKind::Access(Access {
                     tensor,
                     subscripts: vec![subscript],
                 }),
                 ..condition.clone()
             };
-            replace(e, &condition, &access);
-            self.points.read.push((condition, access));
+            if let ExprKind::Binary(BinaryOp::Ne, a, b) = &condition.kind {
+                let equal = Expr {
+                    kind: ExprKind::Binary(BinaryOp::Eq, a.clone(), b.clone()),
+                    ..condition.clone()
+                };
+                self.points.read.push((equal, read.clone()));
+                read.kind = ExprKind::Unary(UnaryOp::Not, Shared::new(read.clone()));
+            }
+            replace(e, &condition, &read);
+            self.points.read.push((condition, read));
         }
         true
     }
 
     /// Whether nothing is left where none of the conditions holds, there or where operands have no elements, too.
-    fn are_worth_it(
-        &self,
-        term: &mut Expr,
-        conditions: &[(Expr, VarId, Expr)],
-        nothing: Literal,
-    ) -> bool {
+    fn are_worth_it(&self, term: &mut Expr, conditions: &[(Expr, Expr)], nothing: Literal) -> bool {
         let open = term.clone();
-        for (condition, ..) in conditions {
+        for (condition, _) in conditions {
             let never = Expr {
-                kind: ExprKind::Literal(Literal::Bool(false)),
+                kind: ExprKind::Literal(Literal::Bool(is_unequal(condition))),
                 ..condition.clone()
             };
             replace(term, condition, &never);
         }
-        let told: Vec<VarId> = conditions.iter().map(|(_, var, _)| *var).collect();
+        let all = conditions.iter().map(|(condition, _)| vars_in(condition));
+        let told: BTreeSet<VarId> = all.flatten().collect();
         let absent = |access: &Access| {
             let tensor = self.tensor(access.tensor);
             let mut levels = tensor.format.levels.iter().zip(&tensor.format.modes);
             let tells = |(level, mode): (&Level, &usize)| {
-                let vars = vars_in(&access.subscripts[*mode]);
-                level.is_walked() && vars.iter().any(|var| told.contains(var))
+                let vars = access.subscripts.get(*mode).map(vars_in);
+                level.is_walked() && vars.is_some_and(|own| own.iter().any(|v| told.contains(v)))
             };
             levels.any(tells).then_some(tensor.fill)
         };
@@ -166,10 +213,32 @@ impl Graph {
         }
         for access in e.accesses() {
             add(self.tensor(access.tensor), &|mode| {
-                access.subscripts.get(mode)?.as_var()
+                let subscript = access.subscripts.get(mode)?;
+                let mut vars = vars_in(subscript).into_iter();
+                vars.find(|&var| stride(subscript, var).is_some())
             });
         }
         walked
+    }
+
+    /// Calls `f` on comparisons outside of subscripts and sums. Where they stand under a condition, which may keep in bounds what
+    /// they read, they are left out unless that is there anyhow: operands are located ahead of conditions.
+    fn conditions_in(&self, e: &Expr, conditional: bool, f: &mut impl FnMut(&Expr)) {
+        if matches!(e.kind, ExprKind::Access(_) | ExprKind::Reduce { .. }) {
+            return;
+        }
+        let is_there = |read: &Access| {
+            let checked = |subscript| is_checked(self, &self.tensors, subscript);
+            !self.is_conditional(read.tensor) && !read.subscripts.iter().any(checked)
+        };
+        if matches!(e.kind, ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne, ..))
+            && (!conditional || e.accesses().into_iter().all(is_there))
+        {
+            f(e);
+        }
+        for (part, condition) in e.parts_under() {
+            self.conditions_in(part, conditional || condition.is_some(), f);
+        }
     }
 
     fn point_tensor(&mut self, near: &Expr) -> TensorId {
@@ -202,28 +271,13 @@ fn sums_mut(e: &mut Expr, f: &mut impl FnMut(ReduceOp, ScalarType, &mut Expr)) {
     }
 }
 
-/// Calls `f` on comparisons outside of subscripts and sums. Those that read something are left out where they stand under
-/// a condition, which may keep that in bounds: operands are located ahead of it.
-fn conditions_in(e: &Expr, conditional: bool, f: &mut impl FnMut(&Expr)) {
-    if matches!(e.kind, ExprKind::Access(_) | ExprKind::Reduce { .. }) {
-        return;
-    }
-    if matches!(e.kind, ExprKind::Binary(BinaryOp::Eq, ..))
-        && !(conditional
-            && e.accesses()
-                .into_iter()
-                .any(|read| !read.subscripts.is_empty()))
-    {
-        f(e);
-    }
-    for (part, condition) in e.parts_under() {
-        conditions_in(part, conditional || condition.is_some(), f);
-    }
+fn is_unequal(condition: &Expr) -> bool {
+    matches!(condition.kind, ExprKind::Binary(BinaryOp::Ne, ..))
 }
 
 /// The first of the walked variables that a condition tells, and how far that is from where it holds.
-fn point(condition: &Expr, walked: &[VarId]) -> Option<(VarId, Expr)> {
-    let ExprKind::Binary(BinaryOp::Eq, a, b) = &condition.kind else {
+fn point(condition: &Expr, walked: &[VarId]) -> Option<Expr> {
+    let ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) = &condition.kind else {
         return None;
     };
     let (a, b) = (whole(a)?, whole(b)?);
@@ -240,10 +294,9 @@ fn point(condition: &Expr, walked: &[VarId]) -> Option<(VarId, Expr)> {
     let known = vars_in(condition);
     let mut told = walked.iter().filter(|var| known.contains(var));
     told.find_map(|&var| {
-        let found = both
-            .iter()
-            .find(|subscript| stride(subscript, var).is_some())?;
-        Some((var, found.clone()))
+        let mut both = both.iter();
+        let found = both.find(|subscript| stride(subscript, var).is_some());
+        found.cloned()
     })
 }
 

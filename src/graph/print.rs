@@ -168,6 +168,9 @@ impl Printer<'_> {
     }
 
     fn expr(&self, e: &Expr, outer: u8) -> String {
+        if let Some(condition) = self.graph.points.condition(e) {
+            return format!("({})", self.expr(condition, 0));
+        }
         match &e.kind {
             ExprKind::Literal(l) => l.to_string(),
             ExprKind::Access(access) => {

@@ -86,6 +86,10 @@ impl Lowerer<'_> {
     /// Says for whose sake a loop over all of `root` tries every coordinate.
     fn note_every_coordinate(&self, id: AccessId, root: VarId) {
         let access = &self.tree.table.get(id).access;
+        // A condition costs what a comparison does.
+        if self.graph.points.is(access.tensor) {
+            return;
+        }
         let operand = &self.tensor(access.tensor).name;
         let name = &self.graph.var(root).name;
         let reads = |e: &&program::Expr| vars_in(e).contains(&root);
@@ -170,21 +174,25 @@ impl Lowerer<'_> {
             ),
             None => return,
         };
-        let operand = |id: AccessId| &self.tensor(self.tree.table.get(id).access.tensor).name;
+        let operand = |id: AccessId| self.tree.table.get(id).access.tensor;
         let mut operands: Vec<String> = Vec::new();
         for (id, _) in &merge.levels {
-            let name = format!("`{}`", operand(*id));
-            if !operands.contains(&name) {
+            let name = format!("`{}`", self.tensor(operand(*id)).name);
+            if !operands.contains(&name) && !self.graph.points.is(operand(*id)) {
                 operands.push(name);
             }
         }
-        let operands = operands.join(" and ");
+        let absent = match operands.as_slice() {
+            [] => "where no condition holds".to_string(),
+            [one] => format!("where {one} has no element"),
+            all => format!("where {} have no element", all.join(" and ")),
+        };
         let name = &self.graph.var(root).name;
         let remark = Diagnostic::performance(
             performance::EVERY,
             self.span,
             format!("the loop over `{name}` tries every coordinate there is"),
-            format!("where {operands} has no element, {what}"),
+            format!("{absent}, {what}"),
         )
         .with_help(help);
         self.remarks.say(remark);

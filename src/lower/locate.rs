@@ -254,7 +254,12 @@ impl Lowerer<'_> {
             let cursor = &mut scope.cursors[id.0];
             cursor.advance(segment.begin);
             cursor.present = None;
-            return Ok((Vec::new(), b::and(there, b::eq(key, b::int(0)))));
+            let here = if let ir::ExprKind::Binary(ir::BinaryOp::Sub, at, from) = key.kind {
+                b::eq(*at, *from)
+            } else {
+                b::eq(key, b::int(0))
+            };
+            return Ok((Vec::new(), b::and(there, here)));
         };
         let mut out = Vec::new();
         let table = self.level(tensor, level).array(ArrayRole::Table);

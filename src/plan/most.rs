@@ -273,9 +273,13 @@ impl Search<'_> {
                 return None;
             }
             if self.graph.points.is(access.tensor) {
-                let told = || self.graph.points.told(access, &vars);
-                let own = passed > 0 && !self.graph.collected.contains(&tensor);
-                return own.then(told).flatten().map(|_| (id, 0));
+                let told = self.graph.points.told(access, &vars)?;
+                // Memory for all values of the others is there where the result has a place for each.
+                let levels = &self.graph.tensor(tensor).format.levels;
+                let mut above = levels.iter().zip(&modes[..=level]);
+                let placed = above.all(|(own, &m)| own.is_placed() || nest.lhs[m] == told);
+                let own = passed > 0 && placed && !self.graph.collected.contains(&tensor);
+                return own.then_some((id, 0));
             }
             let modes = &self.graph.tensor(access.tensor).format.modes[..passed];
             let at = |var: &VarId| {

@@ -316,7 +316,7 @@ pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
     free(graph, &name.name);
     let function = &graph.function;
     let taken = graph.vars.iter().any(|v| v.name == name.name)
-        || graph.tensors.iter().any(|t| t.name == name.name)
+        || graph.has_tensor(&name.name)
         || function.sizes.iter().any(|s| s.name == name.name);
     if taken {
         return Err(self::taken(name));

@@ -68,7 +68,7 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
 /// Whether the program or a command uses a name.
 pub(super) fn is_taken(graph: &Graph, name: &str) -> bool {
     graph.vars.iter().any(|v| v.name == name)
-        || graph.tensors.iter().any(|t| t.name == name)
+        || graph.has_tensor(name)
         || graph.function.sizes.iter().any(|s| s.name == name)
 }
 

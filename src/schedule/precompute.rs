@@ -436,7 +436,7 @@ fn workspace(
 /// Something has the name.
 fn check_free(graph: &Graph, name: &Ident) -> Result<(), Diagnostic> {
     let taken = graph.vars.iter().any(|v| v.name == name.name)
-        || graph.tensors.iter().any(|t| t.name == name.name)
+        || graph.has_tensor(&name.name)
         || graph.function.sizes.iter().any(|s| s.name == name.name);
     match taken {
         true => Err(super::arguments::taken(name)),
